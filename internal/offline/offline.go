@@ -1,0 +1,182 @@
+// Package offline turns manifest items into rows that say what could be reused: exact blocks, planner candidates, and
+// candidates that an engine could load as blocks (contract, sections 1 to 3). No server is involved.
+//
+// It assumes that items were validated. Rates and groups are judge's; a planner's failure is an error in its
+// columns of that row, never a zero.
+package offline
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"sembench"
+	"sembench/internal/block"
+	"sembench/internal/ordered"
+	"sembench/internal/plan"
+	"sembench/internal/token"
+)
+
+// Seed is the planner that fills the contract's seed keys.
+const Seed = "semblend"
+
+// Options say how items are counted.
+type Options struct {
+	Tokenizer token.Tokenizer
+	// BlockSize in tokens, at least 1.
+	BlockSize int
+	// Planners in the order of --planner; each gets columns of its own.
+	Planners []string
+	// Plan holds the planners' parameters; its BlockSize is set from BlockSize.
+	Plan plan.Options
+	// Render gives the text that an engine would tokenize for a chat; nil joins the contents with an empty line (chat
+	// template none).
+	Render func(messages []any, tools any) (string, error)
+	// Stream makes every earlier request of the same tenant a donor (--pool stream), under CapacityBlocks (0: unbounded).
+	Stream         bool
+	CapacityBlocks int
+	Workers        int
+}
+
+// Check says what is wrong with the options; nil when they can be used.
+func (o Options) Check() error {
+	switch {
+	case o.Tokenizer == nil:
+		return fmt.Errorf("counting blocks: no tokenizer")
+	case o.BlockSize < 1:
+		return fmt.Errorf("counting blocks: --block-size is %d: want 1 or more", o.BlockSize)
+	case len(o.Planners) == 0:
+		return fmt.Errorf("counting blocks: no planner: want --planner semblend, span or exec:COMMAND")
+	}
+	return nil
+}
+
+// Rows yields one row per item, in order. An item that cannot be counted (a tokenizer server that fails) is an error in
+// its place.
+func Rows(ctx context.Context, items iter.Seq2[sembench.Item, error], o Options) iter.Seq2[sembench.Row, error] {
+	if err := o.Check(); err != nil {
+		return func(yield func(sembench.Row, error) bool) { yield(sembench.Row{}, err) }
+	}
+	if o.Stream {
+		return streamRows(ctx, items, o)
+	}
+	var planners [][]plan.Planner // one set a worker, closed at the end
+	made := make(chan []plan.Planner, max(o.Workers, 1))
+	rows := ordered.Map(items, o.Workers,
+		func() (*counter, error) {
+			c, err := newCounter(o)
+			if err == nil {
+				made <- c.planners
+			}
+			return c, err
+		},
+		func(c *counter, it sembench.Item) (sembench.Row, error) { return c.item(ctx, it) })
+	return func(yield func(sembench.Row, error) bool) {
+		defer func() {
+			close(made)
+			for set := range made {
+				planners = append(planners, set)
+			}
+			for _, set := range planners {
+				closeAll(set)
+			}
+		}()
+		rows(yield)
+	}
+}
+
+func closeAll(planners []plan.Planner) {
+	for _, p := range planners {
+		p.Close()
+	}
+}
+
+// counter is one worker's planners and buffers.
+type counter struct {
+	o        Options
+	planners []plan.Planner
+	index    *block.Index
+	hits     []bool
+}
+
+func newCounter(o Options) (*counter, error) {
+	c := &counter{o: o, index: block.NewIndex(o.BlockSize)}
+	o.Plan.BlockSize = o.BlockSize
+	for _, spec := range o.Planners {
+		p, err := plan.Open(spec, o.Plan)
+		if err != nil {
+			closeAll(c.planners)
+			return nil, err
+		}
+		c.planners = append(c.planners, p)
+	}
+	return c, nil
+}
+
+// item counts one recipient against the donors of its own item (--pool item).
+func (c *counter) item(ctx context.Context, it sembench.Item) (sembench.Row, error) {
+	c.index.Reset()
+	failed := make([]error, len(c.planners))
+	for i, p := range c.planners {
+		failed[i] = p.Reset()
+	}
+	for _, d := range it.DonorPrompts {
+		ids, text, err := c.o.encode(ctx, it.DonorMessages(d), donorTools(it, d))
+		if err != nil {
+			return sembench.Row{}, fmt.Errorf("counting item %s: donor %s: %w", it.ItemID, d.DonorID, err)
+		}
+		c.index.Add(d.DonorID, ids)
+		for i, p := range c.planners {
+			if failed[i] == nil {
+				failed[i] = p.Register(plan.Donor{ID: d.DonorID, Tokens: ids, Text: text})
+			}
+		}
+	}
+	ids, text, err := c.o.encode(ctx, it.Messages(), it.Metadata["tools"])
+	if err != nil {
+		return sembench.Row{}, fmt.Errorf("counting item %s: recipient: %w", it.ItemID, err)
+	}
+	c.hits = c.index.Hits(c.hits, ids)
+	row := newRow(it, len(ids), c.o.BlockSize)
+	exact(&row, c.hits, c.index.PrefixBlocks(ids), c.o.BlockSize)
+	for i, p := range c.planners {
+		made := sembench.Plan{Error: new("registering donors: " + fmt.Sprint(failed[i]))}
+		if failed[i] == nil {
+			made = p.Plan(ctx, plan.Target{ItemID: it.ItemID, Tokens: ids, Text: text})
+		}
+		addPlan(&row, c.o.Planners[i], made, c.hits, c.o.BlockSize)
+	}
+	return row, nil
+}
+
+func donorTools(it sembench.Item, d sembench.Donor) any {
+	if tools, ok := d.Metadata["tools"]; ok {
+		return tools
+	}
+	return it.Metadata["tools"]
+}
+
+// encode gives a chat's ids and its text as it would be sent.
+func (o Options) encode(ctx context.Context, messages []any, tools any) ([]uint32, string, error) {
+	text, err := o.text(messages, tools)
+	if err != nil {
+		return nil, "", err
+	}
+	ids, err := token.EncodeContext(ctx, o.Tokenizer, nil, text)
+	return ids, text, err
+}
+
+func (o Options) text(messages []any, tools any) (string, error) {
+	if o.Render != nil {
+		return o.Render(messages, tools)
+	}
+	var parts []string
+	for _, m := range messages {
+		message, _ := m.(map[string]any)
+		if content, ok := message["content"].(string); ok {
+			parts = append(parts, content)
+		}
+	}
+	return strings.Join(parts, "\n\n"), nil
+}
