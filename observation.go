@@ -75,10 +75,13 @@ type JournalHead struct {
 // Stamps are nanoseconds on the run's one monotonic origin; null where the moment did not come.
 // TTFT is FirstOutput - WriteStart on an established connection.
 type Stamps struct {
-	Scheduled   *int64 `json:"scheduled"`
-	WriteStart  *int64 `json:"write_start"`
-	Written     *int64 `json:"written"`
-	FirstByte   *int64 `json:"first_byte"`
+	Scheduled  *int64 `json:"scheduled"`
+	WriteStart *int64 `json:"write_start"`
+	Written    *int64 `json:"written"`
+	FirstByte  *int64 `json:"first_byte"`
+	// FirstEvent is the first data event of any kind, role-only and empty ones included: what a careless client takes for
+	// the first token.
+	FirstEvent  *int64 `json:"first_event"`
 	FirstOutput *int64 `json:"first_output"`
 	// FirstAnswer is the first output that is not reasoning.
 	FirstAnswer *int64 `json:"first_answer"`
