@@ -1,16 +1,22 @@
 package token
 
-import (
-	"strings"
-	"sync"
-	"unicode/utf8"
-)
+import "sync"
 
-// bpe is a byte-pair tokenizer: text is cut into words, each word into tokens.
+// bpe is a byte-pair tokenizer: added tokens are taken out of the text, the rest is normalized and cut into words,
+// each word is built from its bytes or characters by the model's joins.
 type bpe struct {
 	name  string
 	model model
-	words scanner
+	// raw finds the added tokens in the text as it is, normalized those in the normalized text. Nil: none.
+	raw, normalized *matcher
+	normalize       []rewrite
+	// prepare rewrites each text between added tokens; first, only one that begins the whole text.
+	prepare, first []rewrite
+	// Words come from a scanner, within the fields of another where that is set, or else from cutters.
+	words, fields scanner
+	cutters       []cutter
+	prefix        []uint32
+	folder        string // of the tokenizer.json; empty for embedded vocabularies
 
 	mu   sync.Mutex
 	idle []*workspace
@@ -54,13 +60,34 @@ func (t *bpe) Name() string { return t.name }
 
 // Encode implements Tokenizer.
 func (t *bpe) Encode(dst []uint32, text string) []uint32 {
-	text = validUTF8(text).text
 	ws := t.take()
 	defer t.give(ws)
+	t.segments(text, false, func(s segment) {
+		if s.added != none {
+			dst = append(dst, s.added)
+			return
+		}
+		if t.words == nil {
+			dst = t.encodeCut(ws, dst, s.text.text)
+			return
+		}
+		dst = t.encodeScanned(ws, dst, s.text.text)
+	})
+	return dst
+}
+
+// encodeScanned appends the ids of text, whose words a scanner finds.
+func (t *bpe) encodeScanned(ws *workspace, dst []uint32, text string) []uint32 {
 	for i := 0; i < len(text); {
-		j := t.words.next(text, i)
-		dst = t.encodeWord(ws, dst, text, i, j)
-		i = j
+		field := text
+		if t.fields != nil {
+			field = text[:t.fields.next(text, i)]
+		}
+		for i < len(field) {
+			j := t.words.next(field, i)
+			dst = t.encodeWord(ws, dst, field, i, j)
+			i = j
+		}
 	}
 	return dst
 }
@@ -100,14 +127,17 @@ func (t *bpe) tokenize(ws *workspace, dst []uint32, word string) []uint32 {
 	return dst
 }
 
+// encodeCut appends the ids of text, whose words the cutters make.
+func (t *bpe) encodeCut(ws *workspace, dst []uint32, text string) []uint32 {
+	for _, word := range t.cut(text) {
+		dst = t.encodeWord(ws, dst, text, word.start, word.end)
+	}
+	return dst
+}
+
 // symbols is the tokens of word with their places in it; valid until the workspace is used again.
 func (t *bpe) symbols(ws *workspace, word string) []symbol {
-	s := ws.symbols[:0]
-	for i := range len(word) {
-		if id := t.model.bytes[word[i]]; id != none {
-			s = append(s, symbol{start: int32(i), end: int32(i) + 1, id: id})
-		}
-	}
+	s := t.model.split(ws.symbols[:0], word)
 	s, ws.heap = t.model.merge(word, s, ws.heap)
 	ws.symbols = s
 	return s
@@ -115,73 +145,81 @@ func (t *bpe) symbols(ws *workspace, word string) []symbol {
 
 // Pieces implements Tokenizer.
 func (t *bpe) Pieces(text string) []string {
-	valid := validUTF8(text)
 	ws := t.take()
 	defer t.give(ws)
 	var ends []int
-	for i := 0; i < len(valid.text); {
-		j := t.words.next(valid.text, i)
-		word := valid.text[i:j]
-		if t.model.wholeWords && t.model.vocab.id(word) != none {
-			ends = append(ends, j)
-		} else {
-			for _, s := range t.symbols(ws, word) {
-				ends = append(ends, i+int(s.end))
+	t.segments(text, true, func(s segment) {
+		if s.added != none {
+			ends = append(ends, s.end)
+			return
+		}
+		for _, word := range t.allWords(s.text.text) {
+			w := s.text.text[word.start:word.end]
+			if t.model.wholeWords && t.model.vocab.id(w) != none {
+				ends = append(ends, s.text.in(word.end))
+				continue
+			}
+			for _, symbol := range t.symbols(ws, w) {
+				ends = append(ends, s.text.in(word.start+int(symbol.end)))
 			}
 		}
-		i = j
-	}
-	return valid.pieces(text, ends)
+	})
+	return cutAt(text, ends)
 }
 
-// derived is text made from an original, character by character.
-type derived struct {
-	text string
-	// origin[i] is where in the original the character that holds text[i] ends. Nil: text is the original.
-	origin []int
+// allWords is the words of text, however they are found.
+func (t *bpe) allWords(text string) []extent {
+	if t.words == nil {
+		return t.cut(text)
+	}
+	var all []extent
+	for i := 0; i < len(text); {
+		field := text
+		if t.fields != nil {
+			field = text[:t.fields.next(text, i)]
+		}
+		for i < len(field) {
+			j := t.words.next(field, i)
+			all = append(all, extent{i, j})
+			i = j
+		}
+	}
+	return all
 }
 
-// validUTF8 replaces each invalid byte of text by U+FFFD, as encoding/json does when a request is written.
-func validUTF8(text string) derived {
-	if utf8.ValidString(text) {
-		return derived{text: text}
-	}
-	var b strings.Builder
-	var origin []int
-	for i, r := range text {
-		// The width of what stands in text, which is 1 for an invalid byte.
-		_, w := utf8.DecodeRuneInString(text[i:])
-		n, _ := b.WriteRune(r)
-		for range n {
-			origin = append(origin, i+w)
-		}
-	}
-	return derived{text: b.String(), origin: origin}
+// segment is an added token or a stretch of normalized text between added tokens.
+type segment struct {
+	added uint32  // none: text
+	text  derived // of a stretch
+	end   int     // of an added token, in the original
 }
 
-// pieces cuts original where the tokens of d end; ends are offsets in d.text, ascending.
-func (d derived) pieces(original string, ends []int) []string {
-	if len(ends) == 0 {
-		if original == "" {
-			return nil
+// segments gives the segments of text in order. With trace, origins are offsets in text.
+func (t *bpe) segments(text string, trace bool, yield func(segment)) {
+	atStart := true
+	t.raw.split(validUTF8(text, trace), trace, func(s segment) {
+		if s.added != none {
+			yield(s)
+			atStart = false
+			return
 		}
-		return []string{original}
-	}
-	out := make([]string, len(ends))
-	from := 0
-	for i, end := range ends {
-		// A token may end inside a character: its bytes wait for the token that completes it.
-		for end > 0 && end < len(d.text) && !utf8.RuneStart(d.text[end]) {
-			end--
+		d := s.text
+		for _, r := range t.normalize {
+			d = d.then(r, trace)
 		}
-		if d.origin != nil && end > 0 {
-			end = d.origin[end-1]
-		}
-		end = max(end, from)
-		if i == len(ends)-1 {
-			end = len(original)
-		}
-		out[i], from = original[from:end], end
-	}
-	return out
+		t.normalized.split(d, trace, func(s segment) {
+			if s.added == none {
+				for _, r := range t.prepare {
+					s.text = s.text.then(r, trace)
+				}
+				for _, r := range t.first {
+					if atStart {
+						s.text = s.text.then(r, trace)
+					}
+				}
+			}
+			atStart = false
+			yield(s)
+		})
+	})
 }

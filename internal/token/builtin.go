@@ -33,7 +33,7 @@ func openTiktoken(name, file string, words scanner) (Tokenizer, error) {
 		return nil, fmt.Errorf("opening tokenizer %s: %w", name, err)
 	}
 	t := &bpe{name: name, words: words}
-	t.model = model{vocab: v, wholeWords: true}
+	t.model = model{vocab: v, wholeWords: true, unknown: none}
 	for b := range t.model.bytes {
 		t.model.bytes[b] = v.id(string([]byte{byte(b)}))
 	}

@@ -1,5 +1,7 @@
 package token
 
+import "unicode/utf8"
+
 // model is a byte-pair encoding: a vocabulary and the order in which neighbours join.
 type model struct {
 	vocab *vocab
@@ -10,15 +12,74 @@ type model struct {
 	wholeWords bool
 	// bytes gives each byte's symbol, none where the vocabulary lacks it.
 	bytes [256]uint32
+	// characters: words begin as characters, and as bytes only where the vocabulary lacks one (byte fallback).
+	characters bool
+	// unknown stands for what the vocabulary lacks; none: such text has no token. fuse: one for a whole run.
+	unknown uint32
+	fuse    bool
 }
 
-// symbol is a token of the word so far: word[start:end]. Joined away symbols have end 0.
+// symbol is a token of the word so far: word[start:end].
 type symbol struct {
-	start, end int32
+	start, end int32 // end 0: joined away
 	id         uint32
 	// The join with the next symbol: its rank (none: they do not join) and the id it makes.
 	rank, joined uint32
 	prev, next   int32 // long words only: neighbours, -1 at the ends
+}
+
+// split appends the symbols that word begins as.
+func (m *model) split(s []symbol, word string) []symbol {
+	if !m.characters {
+		for i := range len(word) {
+			if id := m.bytes[word[i]]; id != none {
+				s = append(s, symbol{start: int32(i), end: int32(i) + 1, id: id})
+			}
+		}
+		return s
+	}
+	pending := symbol{id: none} // the unknown symbol that may still grow
+	for i, r := range word {
+		end := i + utf8.RuneLen(r)
+		if id := m.vocab.id(word[i:end]); id != none {
+			if pending.id != none {
+				s = append(s, pending)
+				pending.id = none
+			}
+			s = append(s, symbol{start: int32(i), end: int32(end), id: id})
+			continue
+		}
+		if m.hasBytes(word[i:end]) {
+			for ; i < end; i++ {
+				s = append(s, symbol{start: int32(i), end: int32(i) + 1, id: m.bytes[word[i]]})
+			}
+			continue
+		}
+		switch {
+		case m.unknown == none:
+		case pending.id != none && m.fuse:
+			pending.end = int32(end)
+		default:
+			if pending.id != none {
+				s = append(s, pending)
+			}
+			pending = symbol{start: int32(i), end: int32(end), id: m.unknown}
+		}
+	}
+	if pending.id != none {
+		s = append(s, pending)
+	}
+	return s
+}
+
+// hasBytes: every byte of s has a symbol.
+func (m *model) hasBytes(s string) bool {
+	for i := range len(s) {
+		if m.bytes[s[i]] == none {
+			return false
+		}
+	}
+	return true
 }
 
 // join is the rank and the result of joining two neighbours of word; none, none when they do not join.

@@ -15,7 +15,6 @@ package token
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 )
 
@@ -78,5 +77,5 @@ func Open(spec string) (Tokenizer, error) {
 	case strings.HasPrefix(spec, "http://"), strings.HasPrefix(spec, "https://"):
 		return nil, errors.New("opening tokenizer: servers are not supported yet")
 	}
-	return nil, fmt.Errorf("opening tokenizer %q: not o200k, cl100k or regex", spec)
+	return openFile(spec)
 }

@@ -18,7 +18,7 @@ func (words) Name() string { return "regex" }
 
 // Encode implements Tokenizer.
 func (words) Encode(dst []uint32, text string) []uint32 {
-	low := lowered(text).text
+	low := lowered(text, false).text
 	for i := 0; ; {
 		start, end := nextWord(low, i)
 		if start == end {
@@ -32,14 +32,14 @@ func (words) Encode(dst []uint32, text string) []uint32 {
 
 // Pieces implements Tokenizer. White space stands before the token that follows it; at the end, in the last piece.
 func (words) Pieces(text string) []string {
-	low := lowered(text)
+	low := lowered(text, true)
 	var ends []int
 	for i := 0; ; {
 		start, end := nextWord(low.text, i)
 		if start == end {
-			return low.pieces(text, ends)
+			return cutAt(text, ends)
 		}
-		ends = append(ends, end)
+		ends = append(ends, low.in(end))
 		i = end
 	}
 }
@@ -69,7 +69,7 @@ func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsN
 func isSpace(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }
 
 // lowered is text in lower case as Python's str.lower makes it: simple mappings but for two letters.
-func lowered(text string) derived {
+func lowered(text string, trace bool) derived {
 	ascii := true
 	for i := range len(text) {
 		ascii = ascii && text[i] < utf8.RuneSelf
@@ -77,24 +77,24 @@ func lowered(text string) derived {
 	if ascii {
 		return derived{text: strings.ToLower(text)}
 	}
-	var b strings.Builder
-	var origin []int
+	b := builder{trace: trace}
 	for i, r := range text {
 		_, w := utf8.DecodeRuneInString(text[i:])
-		n := 0
-		switch {
-		case r == 'İ': // lower case is two characters, the second a combining dot
-			n, _ = b.WriteString("i̇")
-		case r == 'Σ' && finalSigma(text[:i], text[i+w:]):
-			n, _ = b.WriteRune('ς')
-		default:
-			n, _ = b.WriteRune(unicode.ToLower(r))
+		low := lowerRune(r)
+		if r == 'Σ' && finalSigma(text[:i], text[i+w:]) {
+			low = "ς"
 		}
-		for range n {
-			origin = append(origin, i+w)
-		}
+		b.write(low, i+w)
 	}
-	return derived{text: b.String(), origin: origin}
+	return b.done()
+}
+
+// lowerRune is the lower case of r, whatever stands around it.
+func lowerRune(r rune) string {
+	if r == 'İ' { // the only letter whose lower case is two characters
+		return "i̇"
+	}
+	return string(unicode.ToLower(r))
 }
 
 // finalSigma: a sigma between before and after ends a word (Unicode, section 3.13, Final_Sigma).
