@@ -43,9 +43,11 @@ type Floor struct {
 	PerLengthBand map[string]FloorBand `json:"per_length_band"`
 }
 
-// TTFTAA is the run's own A/A: the ratio of two cold TTFTs of the same prompt, truth 1.
+// TTFTAA is the run's own A/A: the ratio of two cold TTFTs of the same prompt, truth 1. CV is the relative scatter of one
+// TTFT: the standard deviation of the log ratios over the square root of two.
 type TTFTAA struct {
 	N       int      `json:"n"`
+	Mean    *float64 `json:"mean"`
 	Geomean *float64 `json:"geomean"`
 	CI      *CI      `json:"ci"`
 	CV      *float64 `json:"cv"`

@@ -234,6 +234,7 @@ type Paired struct {
 	// OrderEffect compares pairs whose cold arm ran first with those whose warm arm did: ratio of geometric means, truth 1.
 	OrderEffect       *float64 `json:"order_effect"`
 	OrderEffectPValue *float64 `json:"order_effect_p_value"`
+	OrderEffectPairs  int      `json:"order_effect_pairs"`
 
 	PairsTotal              int            `json:"pairs_total"`
 	PairsUsed               int            `json:"pairs_used"`
@@ -256,6 +257,7 @@ type Paired struct {
 	WarmVsColdRougeLMeanCI  *CI            `json:"warm_vs_cold_output_rouge_l_mean_ci"`
 	WarmVsColdRougeLHitMean *float64       `json:"warm_vs_cold_output_rouge_l_hit_only_mean"`
 	WarmVsColdRougeLHitCI   *CI            `json:"warm_vs_cold_output_rouge_l_hit_only_mean_ci"`
+	WarmVsColdRougeLHitN    int            `json:"warm_vs_cold_output_rouge_l_hit_only_n"`
 	WarmVsColdRougeLP05     *float64       `json:"warm_vs_cold_output_rouge_l_p05"`
 	WarmVsColdRougeLN       int            `json:"warm_vs_cold_output_rouge_l_n"`
 	RougeLDropVsFloor       *float64       `json:"warm_vs_cold_rouge_l_drop"`
@@ -302,15 +304,18 @@ type Group struct {
 // Result is what a run showed: every number that a verdict or a report uses (formats.md, section 2). Written by judge and
 // offline, read by judge (gates, merge, compare) and report.
 type Result struct {
-	ResultVersion string      `json:"result_version,required"`
-	CreatedAtUTC  string      `json:"created_at_utc"`
-	Producer      Producer    `json:"producer"`
-	Run           Run         `json:"run"`
-	Config        Extra       `json:"config"`
-	ConfigSHA256  string      `json:"config_sha256"`
-	Engine        *EngineInfo `json:"engine"`
-	Environment   Environment `json:"environment"`
-	Aggregate     Aggregate   `json:"aggregate"`
+	ResultVersion string   `json:"result_version,required"`
+	CreatedAtUTC  string   `json:"created_at_utc"`
+	Producer      Producer `json:"producer"`
+	Run           Run      `json:"run"`
+	Config        Extra    `json:"config"`
+	ConfigSHA256  string   `json:"config_sha256"`
+	// BlockSize is what every block count divides by, in tokens.
+	BlockSize   int         `json:"block_size"`
+	Protocol    *Protocol   `json:"protocol"` // null offline
+	Engine      *EngineInfo `json:"engine"`
+	Environment Environment `json:"environment"`
+	Aggregate   Aggregate   `json:"aggregate"`
 	// Cold holds the live keys of the cold arm's rows; null offline and for single arms.
 	Cold *Aggregate `json:"aggregate_cold"`
 	// Paired is null for offline and single-arm results.

@@ -118,6 +118,14 @@ type Row struct {
 	GapUnhonoured     *bool   `json:"gap_unhonoured"`
 	Error             *string `json:"error"`
 	ErrorClass        *string `json:"error_class"`
+	// Status is the observation's (ok, failed, excluded, not_sent) and Reason why it was excluded; null offline.
+	Status *string `json:"status"`
+	Reason *string `json:"reason"`
+	// BootID names the engine process that served the recipient; IsolationMethod what was done before it.
+	BootID          *string `json:"boot_id"`
+	IsolationMethod *string `json:"isolation_method"`
+	// OutputSHA256 is of the whole output text, whatever --include-text keeps of it.
+	OutputSHA256 *string `json:"output_sha256"`
 
 	// Audit is what the connector audit says of this request; its keys stand in the row as audit_* (engine-evidence.md 2.3).
 	AuditJoined                       *bool    `json:"audit_joined"` // null: no audit loaded; false: loaded, not matched

@@ -44,5 +44,9 @@ type Verdict struct {
 	AllowMissing      bool           `json:"allow_missing"`
 	AllowInconclusive bool           `json:"allow_inconclusive"`
 	AllowSimulated    bool           `json:"allow_simulated"`
-	Extra             Extra          `json:"-"`
+	// AcceptChecks are failed checks that the user waived by name; GateOn is ci or point; GateStatistic mean, median or geomean.
+	AcceptChecks  []string `json:"accept_checks"`
+	GateOn        string   `json:"gate_on"`
+	GateStatistic string   `json:"gate_statistic"`
+	Extra         Extra    `json:"-"`
 }
