@@ -1,4 +1,4 @@
-package sembench
+package sembench_test
 
 import (
 	"go/parser"
@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -117,7 +116,7 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(seen) == 0 || !slices.Contains([]bool{seen[""]}, true) {
+	if !seen[""] {
 		t.Error("no package was looked at")
 	}
 }
