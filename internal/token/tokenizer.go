@@ -14,7 +14,6 @@ package token
 
 import (
 	"context"
-	"errors"
 	"strings"
 )
 
@@ -26,7 +25,8 @@ type Tokenizer interface {
 	// Encode appends the ids of text to dst and returns it. Empty text has no ids. A tokenizer that can fail
 	// also implements Fallible; its Encode appends nothing on failure and remembers the error.
 	Encode(dst []uint32, text string) []uint32
-	// Pieces is text cut at token boundaries, one piece per id; the pieces joined give text back byte for byte.
+	// Pieces is text cut at token boundaries, one piece per id (a server's: one piece in all, it tells no
+	// boundaries); the pieces joined give text back byte for byte.
 	// Bytes of a character that spans several tokens stand in the piece of the token that completes it, so
 	// that valid text has valid pieces; the pieces before are then empty.
 	Pieces(text string) []string
@@ -75,7 +75,7 @@ func Open(spec string) (Tokenizer, error) {
 	case spec == "regex":
 		return words{}, nil
 	case strings.HasPrefix(spec, "http://"), strings.HasPrefix(spec, "https://"):
-		return nil, errors.New("opening tokenizer: servers are not supported yet")
+		return openServer(spec)
 	}
 	return openFile(spec)
 }
