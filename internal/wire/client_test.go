@@ -1,0 +1,305 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sembench"
+)
+
+func TestFailuresBeforeAnAnswer(t *testing.T) {
+	check := func(name, url, class string, options Options) {
+		t.Helper()
+		client := New(options)
+		defer client.Close()
+		obs := client.Do(t.Context(), Request{BaseURL: url})
+		if obs.Error == nil || obs.Error.Class != class {
+			t.Errorf("%s: %+v, want class %s", name, obs.Error, class)
+		}
+		if obs.Error != nil && strings.Contains(obs.Error.Message, "Post ") {
+			t.Errorf("%s: the message repeats the address: %s", name, obs.Error.Message)
+		}
+	}
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	check("closed port", closed.URL, sembench.ErrorConnect, Options{})
+	check("no such name", "http://sembench.invalid", sembench.ErrorConnect, Options{Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("lookup sembench.invalid: no such host")
+	}})
+	check("no address", "http://%zz", sembench.ErrorConnect, Options{})
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	defer secure.Close()
+	secure.Config.ErrorLog = nil
+	check("unknown certificate", secure.URL, sembench.ErrorTLS, Options{})
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	check("TLS to a plain server", strings.Replace(plain.URL, "http:", "https:", 1), sembench.ErrorTLS, Options{})
+}
+
+func TestCanceled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	client := New(Options{})
+	defer client.Close()
+	if obs := client.Do(ctx, Request{BaseURL: server.URL}); obs.Error == nil || obs.Error.Class != sembench.ErrorCanceled {
+		t.Errorf("%+v, want class canceled", obs.Error)
+	}
+}
+
+func TestTLSTimeIsApart(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(answer))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(server.Certificate())
+	client := New(Options{TLS: &tls.Config{RootCAs: pool}})
+	defer client.Close()
+	first := client.Do(t.Context(), Request{BaseURL: server.URL})
+	second := client.Do(t.Context(), Request{BaseURL: server.URL})
+	switch {
+	case first.Error != nil || second.Error != nil:
+		t.Fatal(first.Error, second.Error)
+	case first.TLSNS == nil || *first.TLSNS <= 0 || first.ConnectNS == nil || *first.ReusedConn:
+		t.Errorf("the first request has tls %v, connect %v", first.TLSNS, first.ConnectNS)
+	case second.TLSNS != nil || second.ConnectNS != nil || !*second.ReusedConn:
+		t.Errorf("the second request has tls %v, connect %v", second.TLSNS, second.ConnectNS)
+	case second.Stamps.FirstByte == nil || second.Stamps.Written == nil:
+		t.Error("HTTP/2 gave no first byte or written stamp")
+	}
+}
+
+func answer(w http.ResponseWriter, r *http.Request) {
+	io.Copy(io.Discard, r.Body)
+	w.Header().Set("Content-Type", "text/event-stream")
+	io.WriteString(w, content("a")+stop+done)
+}
+
+func TestKeepAliveAndWarm(t *testing.T) {
+	var mu sync.Mutex
+	conns := 0
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			io.WriteString(w, "{}")
+			return
+		}
+		answer(w, r)
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			mu.Lock()
+			conns++
+			mu.Unlock()
+		}
+	}
+	server.Start()
+	defer server.Close()
+	client := New(Options{Conns: 32})
+	defer client.Close()
+	if err := client.Warm(t.Context(), server.URL+"/v1/models", 32); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for range 32 {
+		group.Go(func() {
+			for range 3 {
+				if obs := client.Do(t.Context(), Request{BaseURL: server.URL}); obs.Error != nil || !*obs.ReusedConn {
+					t.Errorf("reused is %v, error %v", *obs.ReusedConn, obs.Error)
+				}
+			}
+		})
+	}
+	group.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	if conns != 32 {
+		t.Errorf("%d connections, want the 32 warm ones", conns)
+	}
+}
+
+// On a socket, against the server's own emission stamp: the median of 20 within 1 ms.
+func TestStampsOnASocket(t *testing.T) {
+	clock := NewClock(0)
+	var emitted int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, delta(`{"role":"assistant"}`))
+		w.(http.Flusher).Flush()
+		<-time.After(10 * time.Millisecond)
+		emitted = clock.Now()
+		io.WriteString(w, content("a"))
+		w.(http.Flusher).Flush()
+		io.WriteString(w, stop+done)
+	}))
+	defer server.Close()
+	client := New(Options{Clock: clock})
+	defer client.Close()
+	var late []int64
+	for range 20 {
+		obs := client.Do(t.Context(), Request{BaseURL: server.URL})
+		if obs.Error != nil {
+			t.Fatal(obs.Error)
+		}
+		if *obs.Stamps.FirstOutput < emitted {
+			t.Fatal("the output was stamped before it was sent")
+		}
+		if *obs.Stamps.FirstOutput-*obs.Stamps.FirstEvent < int64(9*time.Millisecond) {
+			t.Error("the role chunk was taken for output")
+		}
+		late = append(late, *obs.Stamps.FirstOutput-emitted)
+	}
+	slices.Sort(late)
+	if median := time.Duration(late[10]); median > time.Millisecond {
+		t.Errorf("stamps are %v late in the median, want under 1 ms", median)
+	}
+}
+
+func TestSecretsAppearNowhere(t *testing.T) {
+	const key, other = "sk-very-secret-key-1234567890", "tenant-password-77"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		echo := r.Header.Get("Authorization") + " " + r.Header.Get("X-Tenant")
+		w.Header().Set("X-Route-Reason", echo)
+		w.Header().Set("X-Route", echo)
+		w.Header().Set("X-Request-Id", echo)
+		switch r.URL.Query().Get("as") {
+		case "status":
+			http.Error(w, "no: "+echo+" password=hunter22 sk-abcdefghijklmnopqrstuv", http.StatusForbidden)
+		default:
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, data(`{"id":"`+echo+`","choices":[{"delta":{"content":"`+echo+`"}}]}`)+data(`{"error":"`+echo+`"}`))
+		}
+	}))
+	defer server.Close()
+	client := New(Options{APIKey: key, Header: map[string]string{"X-Tenant": other}})
+	defer client.Close()
+	for _, base := range []string{server.URL, strings.Replace(server.URL, "http://", "http://user:"+other+"@", 1)} {
+		text := string(sembench.Marshal(client.Do(t.Context(), Request{BaseURL: base})))
+		for _, secret := range []string{key, other} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%q in %s", secret, text)
+			}
+		}
+	}
+	status := client.Clean("no: Bearer " + key + " password=hunter22 and sk-abcdefghijklmnopqrstuv http://me:pw12@host/x")
+	for _, secret := range []string{key, "hunter22", "sk-abcdef", "pw12"} {
+		if strings.Contains(status, secret) {
+			t.Errorf("%q in %s", secret, status)
+		}
+	}
+}
+
+func TestTokensPerChunk(t *testing.T) {
+	s := script{steps: stream(
+		at(ms, data(`{"choices":[{"delta":{"content":"a"}}],"usage":{"completion_tokens":1}}`)),
+		at(ms, data(`{"choices":[{"delta":{"content":"bcd"}}],"usage":{"completion_tokens":4}}`)),
+		at(ms, content("e")), at(ms, stop, done))}
+	obs := serve(t, Chat, &s, Options{})
+	var got [][2]int64
+	for _, c := range obs.Chunks {
+		got = append(got, [2]int64{c[1], c[2]})
+	}
+	if want := [][2]int64{{1, 1}, {3, 3}, {1, -1}}; !slices.Equal(got, want) {
+		t.Errorf("bytes and tokens %v, want %v", got, want)
+	}
+}
+
+func TestBody(t *testing.T) {
+	seed := int64(7)
+	base := Request{BaseURL: "http://h/v1/", Model: "m", Messages: []any{map[string]any{"role": "user", "content": "x"}}, Prompt: "p",
+		MaxTokens: 64, Seed: &seed, Salt: "s", RequestID: "id"}
+	check := func(api API, extra map[string]any, url, want string) {
+		t.Helper()
+		r := base
+		r.API, r.ExtraBody = api, extra
+		var got, expected any
+		if err := json.Unmarshal(r.Body(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(want), &expected); err != nil {
+			t.Fatal(err)
+		}
+		if g, w := string(sembench.Marshal(got)), string(sembench.Marshal(expected)); g != w {
+			t.Errorf("%s body\n%s, want\n%s", api, g, w)
+		}
+		if r.URL() != url {
+			t.Errorf("%s goes to %s, want %s", api, r.URL(), url)
+		}
+	}
+	check(Chat, nil, "http://h/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"x"}],"stream":true,"stream_options":{"include_usage":true},
+		"temperature":0,"max_tokens":64,"seed":7,"cache_salt":"s","request_id":"id"}`)
+	check(Completions, map[string]any{"max_tokens": nil, "max_completion_tokens": 9, "stream_options": map[string]any{"continuous_usage_stats": true}},
+		"http://h/v1/completions", `{"model":"m","prompt":"p","stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true},
+		"temperature":0,"max_completion_tokens":9,"seed":7,"cache_salt":"s","request_id":"id"}`)
+	check(Generate, map[string]any{"sampling_params": map[string]any{"stop": "x"}}, "http://h/generate",
+		`{"text":"p","stream":true,"sampling_params":{"temperature":0,"max_new_tokens":64,"stop":"x"},"extra_key":"s","rid":"id"}`)
+}
+
+func TestRouteHeaders(t *testing.T) {
+	h := http.Header{}
+	for _, name := range []string{"X-Synapse-Route-Endpoint-Id", "X-Vsr-Selected-Model", "X-Semrouter-Path", "X-Gateway-Destination-Endpoint", "Set-Cookie", "X-Mine"} {
+		h.Set(name, strings.Repeat("v", 1000))
+	}
+	kept := keepHeaders(h, []string{"X-Mine"}, func(s string) string { return s })
+	if len(kept) != 5 || kept["set-cookie"] != "" || len(kept["x-mine"]) > maxHeaderValue+3 {
+		t.Errorf("kept %v", kept)
+	}
+}
+
+// However a stream is cut into reads, its events are the same.
+func FuzzStream(f *testing.F) {
+	for _, c := range hostile {
+		for _, s := range c.script.steps {
+			if len(s.bytes) < 1<<12 {
+				f.Add([]byte(s.bytes), uint8(3))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte, size uint8) {
+		read := func(step int) (events []string) {
+			s := sse{emit: func(name string, data []byte, _ int64) { events = append(events, name+"\x00"+string(data)) }}
+			for rest := text; len(rest) > 0; {
+				n := min(step, len(rest))
+				if s.feed(rest[:n], 0) != nil {
+					t.Fatal("a small stream is too long")
+				}
+				rest = rest[n:]
+			}
+			s.end(0, func([]byte) bool { return true })
+			return events
+		}
+		whole, pieces := read(len(text)+1), read(int(size)+1)
+		if !slices.Equal(whole, pieces) {
+			t.Errorf("in one read %q, in reads of %d %q", whole, int(size)+1, pieces)
+		}
+		for _, api := range []API{Chat, Completions, Generate} {
+			var obs sembench.Observation
+			d := decoder{api: api, obs: &obs, clean: newRedactor(nil)}
+			for _, e := range whole {
+				name, data, _ := strings.Cut(e, "\x00")
+				d.event(name, []byte(data), 1)
+			}
+			if (obs.Stamps.FirstOutput == nil) != (len(obs.Chunks) == 0) {
+				t.Error("output without a stamp")
+			}
+		}
+	})
+}
