@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"sembench"
+)
+
+// auditSchema is the connector audit's schema_version that is folded; others are counted and left out.
+const auditSchema = 2
+
+// Audit is the SemBlend vLLM connector's audit JSONL, folded per request id. The scheduler and every
+// worker rank append to one file; only runtime_materialized confirms anything.
+type Audit struct {
+	requests   map[string]*auditFold
+	forms      map[string][]string // normalized id → audit ids
+	limit      int
+	report     sembench.AuditReport
+	connectors map[string]*connector
+	line       int
+	records    map[string]*sembench.AuditRecord
+}
+
+// connector is one connector object: the scheduler's, or one rank's.
+type connector struct {
+	layers     int // registered with kv_caches_registered; 0 when unknown
+	mostLayers int // the most layers that one load wrote
+}
+
+// maxConnectors bounds the connectors kept; one per rank and restart.
+const maxConnectors = 4096
+
+func newAudit(limit int) *Audit {
+	return &Audit{requests: map[string]*auditFold{}, limit: limit, connectors: map[string]*connector{}}
+}
+
+// ReadAudit folds an audit file. Lines may carry log wrappers. A torn line is counted, not fatal; a failing
+// reader is an error.
+func ReadAudit(r io.Reader) (*Audit, error) {
+	a := newAudit(Options{}.withDefaults().MaxRequests)
+	u := unwrapper{ranks: newRankTable(), sink: func(rec *record) {
+		if rec.object == nil {
+			a.report.Lines++
+			a.report.MalformedLines++
+			return
+		}
+		a.add(rec.object, a.line)
+	}}
+	lines := newLineReader(r)
+	for {
+		line, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			u.flush()
+			return a, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		a.line++
+		if a.line == 1 {
+			line = trimBOM(line)
+		}
+		u.line(line)
+	}
+}
+
+// add takes one object of the file.
+func (a *Audit) add(obj map[string]any, line int) {
+	rep := &a.report
+	rep.Lines++
+	event, ok := obj["event"].(string)
+	if !ok {
+		rep.MalformedLines++
+		return
+	}
+	if v := count(obj["schema_version"]); v == nil || *v != auditSchema {
+		rep.OtherSchemaVersions++
+		return
+	}
+	if rep.EventCounts == nil {
+		rep.EventCounts = map[string]int{}
+	}
+	if _, ok := rep.EventCounts[event]; !ok && len(rep.EventCounts) >= maxReasons {
+		rep.EventCounts["other"]++
+	} else {
+		rep.EventCounts[clip([]byte(event))]++
+	}
+	conn := a.connector(text(obj["connector_id"]))
+	id := text(obj["request_id"])
+	if id == "" {
+		rep.EngineScopeEvents++
+		if n := count(obj["layer_count"]); event == "kv_caches_registered" && n != nil {
+			conn.layers = max(conn.layers, *n)
+		}
+		return
+	}
+	rep.Events++
+	f, ok := a.requests[id]
+	if !ok {
+		if len(a.requests) >= a.limit || len(id) > maxID {
+			rep.RequestsDropped++
+			return
+		}
+		f = &auditFold{}
+		a.requests[id] = f
+	}
+	a.records, a.forms = nil, nil
+	f.add(event, obj, conn, line)
+}
+
+func (a *Audit) connector(id string) *connector {
+	c, ok := a.connectors[id]
+	if !ok {
+		if len(a.connectors) >= maxConnectors {
+			return &connector{}
+		}
+		c = &connector{}
+		a.connectors[strings.Clone(id)] = c
+	}
+	return c
+}
+
+// fold finishes every request once; partial layers are judged here, when the layer counts are known.
+func (a *Audit) fold() {
+	if a.records != nil {
+		return
+	}
+	a.records = make(map[string]*sembench.AuditRecord, len(a.requests))
+	a.forms = map[string][]string{}
+	for _, id := range sortedKeys(a.requests) {
+		rec := a.requests[id].record()
+		rec.RequestID = id
+		a.records[id] = rec
+		for _, form := range IDForms(id)[1:] {
+			a.forms[form] = append(a.forms[form], id)
+		}
+	}
+}
+
+// How Resolve found a record.
+const (
+	MatchExact      = "exact"
+	MatchNormalized = "normalized"
+	MatchUnmatched  = "unmatched"
+	MatchAmbiguous  = "ambiguous"
+	MatchMissing    = "missing"
+)
+
+// Resolve is the record of a row's request id and how it was found: the id itself, or the one audit id
+// that stands for it once the engine's prefix and suffixes are dropped. The record is nil for an empty id
+// ("missing"), no candidate ("unmatched") and two or more ("ambiguous"): nothing is guessed.
+func (a *Audit) Resolve(id string) (rec *sembench.AuditRecord, how string) {
+	if id == "" {
+		return nil, MatchMissing
+	}
+	a.fold()
+	if rec, ok := a.records[id]; ok {
+		return rec, MatchExact
+	}
+	switch ids := a.forms[id]; len(ids) {
+	case 0:
+		return nil, MatchUnmatched
+	case 1:
+		return a.records[ids[0]], MatchNormalized
+	}
+	return nil, MatchAmbiguous
+}
+
+// Records are all folded records, in the order of their ids.
+func (a *Audit) Records() []*sembench.AuditRecord {
+	a.fold()
+	list := make([]*sembench.AuditRecord, 0, len(a.records))
+	for _, id := range sortedKeys(a.records) {
+		list = append(list, a.records[id])
+	}
+	return list
+}
+
+// Report counts what was read; its row members are null until rows were joined.
+func (a *Audit) Report() sembench.AuditReport {
+	rep := a.report
+	rep.Requests = len(a.requests)
+	rep.Connectors = len(a.connectors)
+	if rep.RequestsDropped > 0 {
+		rep.Warnings = append(rep.Warnings, "the audit names more requests than are kept: events of later requests were left out, raise --max-requests")
+	}
+	if rep.OtherSchemaVersions > 0 {
+		rep.Warnings = append(rep.Warnings, "some audit lines have another schema_version and were left out")
+	}
+	return rep
+}
