@@ -41,7 +41,9 @@ const last = "0\r\n\r\n"
 
 func data(s string) string { return "data: " + s + "\n\n" }
 
-func delta(s string) string { return data(`{"id":"chatcmpl-1","choices":[{"index":0,"delta":` + s + `}]}`) }
+func delta(s string) string {
+	return data(`{"id":"chatcmpl-1","choices":[{"index":0,"delta":` + s + `}]}`)
+}
 
 func content(s string) string { return delta(`{"content":"` + s + `"}`) }
 
