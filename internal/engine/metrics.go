@@ -164,6 +164,9 @@ func readIterations(m *Metrics, r io.Reader) error {
 func collect(m *Metrics, families map[string]*dto.MetricFamily) {
 	for _, name := range sortedKeys(families) {
 		base := strings.TrimSuffix(name, "_total")
+		if _, twin := families[name+"_total"]; twin {
+			continue // one counter under two names
+		}
 		base = strings.Replace(base, ":", "_", 1)
 		for _, f := range knownFamilies[base] {
 			if f.deprecated {
