@@ -20,6 +20,7 @@ import (
 // No special tokens are added, as with every tokenizer of this package; special tokens in the text are found.
 type server struct {
 	endpoint string // …/tokenize
+	shown    string // the same without a password
 	host     string
 	model    string
 	client   *http.Client
@@ -50,7 +51,7 @@ func openServer(address string) (Tokenizer, error) {
 	path := strings.TrimRight(u.Path, "/")
 	path = strings.TrimSuffix(strings.TrimSuffix(path, "/tokenize"), "/v1")
 	u.Path, u.RawQuery, u.Fragment = path+"/tokenize", "", ""
-	s.endpoint = u.String()
+	s.endpoint, s.shown = u.String(), u.Redacted()
 	return s, nil
 }
 
@@ -79,7 +80,7 @@ func (s *server) EncodeContext(ctx context.Context, dst []uint32, text string) (
 	}
 	ids, err := s.ask(ctx, text)
 	if err != nil {
-		return dst, fmt.Errorf("tokenizing at %s: %w", s.endpoint, err)
+		return dst, fmt.Errorf("tokenizing at %s: %w", s.shown, err)
 	}
 	return append(dst, ids...), nil
 }

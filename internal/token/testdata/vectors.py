@@ -10,6 +10,7 @@ mixed characters only the count and the SHA-256 of the ids, as little-endian uin
 """
 
 import array
+import glob
 import hashlib
 import json
 import os
@@ -68,8 +69,8 @@ encoders = {
     "cl100k": tiktoken.Encoding(**openai_public.cl100k_base()).encode_ordinary,
     "regex": regex,
 }
-for name in sorted(os.listdir(sys.argv[2])):
-    encoders[name] = hugging_face(os.path.join(sys.argv[2], name, "tokenizer.json"))
+for path in sorted(glob.glob(os.path.join(sys.argv[2], "*", "tokenizer.json"))):
+    encoders[os.path.basename(os.path.dirname(path))] = hugging_face(path)
 corpus = open(sys.argv[3], encoding="utf-8").read() if len(sys.argv) > 3 else None
 
 
