@@ -1,0 +1,182 @@
+package sim
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+)
+
+const (
+	endpointChat        = "chat"
+	endpointCompletions = "completions"
+	endpointGenerate    = "generate" // SGLang's own
+)
+
+// maxBody bounds a request's body: 64 MiB hold any prompt within any context.
+const maxBody = 64 << 20
+
+// openAIRequest is what the engine reads of a request. Other fields are ignored, as engines do.
+type openAIRequest struct {
+	Model               string          `json:"model"`
+	Messages            []message       `json:"messages"`
+	Tools               json.RawMessage `json:"tools"`
+	Prompt              json.RawMessage `json:"prompt"`
+	MaxTokens           *int            `json:"max_tokens"`
+	MaxCompletionTokens *int            `json:"max_completion_tokens"`
+	N                   *int            `json:"n"`
+	Stream              bool            `json:"stream"`
+	StreamOptions       struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	IgnoreEOS bool   `json:"ignore_eos"`
+	CacheSalt string `json:"cache_salt"`
+	RequestID string `json:"request_id"`
+}
+
+// apiError is an answer in the OpenAI shape.
+type apiError struct {
+	status  int
+	kind    string
+	param   string
+	message string
+}
+
+func (e *apiError) Error() string { return e.message }
+
+func badRequest(param, format string, args ...any) *apiError {
+	return &apiError{http.StatusBadRequest, "BadRequestError", param, fmt.Sprintf(format, args...)}
+}
+
+func (e *apiError) body() []byte {
+	var param any
+	if e.param != "" {
+		param = e.param
+	}
+	out, _ := json.Marshal(map[string]any{"error": map[string]any{
+		"message": e.message, "type": e.kind, "param": param, "code": e.status,
+	}})
+	return out
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may be gone: nothing is left to tell it
+}
+
+func fail(w http.ResponseWriter, err error) {
+	var api *apiError
+	if !errors.As(err, &api) {
+		api = &apiError{http.StatusInternalServerError, "InternalServerError", "", err.Error()}
+	}
+	writeJSON(w, api.status, api.body())
+}
+
+// readJSON reads a request's body into v.
+func readJSON(w http.ResponseWriter, r *http.Request, v any) error {
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(v)
+	var large *http.MaxBytesError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &large):
+		return &apiError{http.StatusRequestEntityTooLarge, "BadRequestError", "", "the body is larger than 64 MiB"}
+	}
+	return badRequest("", "reading the body: %v", err)
+}
+
+// complete serves one chat or text completion.
+func (e *Engine) complete(w http.ResponseWriter, r *http.Request, endpoint string) {
+	arrival := e.cfg.Clock.Now()
+	var q openAIRequest
+	if err := readJSON(w, r, &q); err != nil {
+		fail(w, err)
+		return
+	}
+	j, err := e.newJob(&q, endpoint, r.Header.Get("X-Request-Id"))
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	j.arrival = arrival
+	e.serve(w, r, j, &openAIStream{e: e, j: j, chat: endpoint == endpointChat, stream: q.Stream, usage: q.StreamOptions.IncludeUsage, created: arrival.Unix()})
+}
+
+// newJob checks a request and turns it into a job. Nothing of it has reached the engine yet.
+func (e *Engine) newJob(q *openAIRequest, endpoint, header string) (*job, error) {
+	if q.Model != "" && q.Model != e.cfg.Model {
+		return nil, &apiError{http.StatusNotFound, "NotFoundError", "model", fmt.Sprintf("The model `%s` does not exist.", q.Model)}
+	}
+	if q.N != nil && *q.N != 1 {
+		return nil, badRequest("n", "n is %d: only 1 is served", *q.N)
+	}
+	j := &job{endpoint: endpoint, salt: q.CacheSalt, fill: q.IgnoreEOS}
+	var p prompt
+	var err error
+	param := "messages"
+	if endpoint == endpointChat {
+		p, err = e.chatPrompt(q.Messages, q.Tools)
+		j.limit = 256
+	} else {
+		param = "prompt"
+		p, err = e.textPrompt(q.Prompt)
+		j.limit = 16 // the OpenAI default
+	}
+	if err != nil {
+		return nil, badRequest(param, "%v", err)
+	}
+	for _, n := range []*int{q.MaxTokens, q.MaxCompletionTokens} {
+		if n != nil {
+			j.limit = *n
+		}
+	}
+	j.id = e.requestID(endpoint, header, q.RequestID)
+	return j, e.fill(j, p)
+}
+
+// fill gives a job its prompt and its own answer, or reports that it does not fit the model.
+func (e *Engine) fill(j *job, p prompt) error {
+	switch {
+	case j.limit < 1:
+		return badRequest("max_tokens", "max_tokens must be at least 1, got %d", j.limit)
+	case len(p.ids) == 0:
+		return badRequest("prompt", "the prompt has no tokens")
+	case len(p.ids)+j.limit > e.cfg.MaxModelLen:
+		return badRequest("messages", "This model's maximum context length is %d tokens. However, you requested %d output tokens and your prompt contains %d input tokens.",
+			e.cfg.MaxModelLen, j.limit, len(p.ids))
+	}
+	j.ids, j.text, j.question = p.ids, p.plain, p.question
+	j.hashes = chain(p.ids, e.cfg.BlockSize, j.salt)
+	j.out = e.cut(reply(p.plain, p.question), j.limit, j.fill)
+	return nil
+}
+
+// requestID is the engine's own id: the client's under the endpoint's prefix, or a random one.
+func (e *Engine) requestID(endpoint, header, body string) string {
+	id := header
+	if id == "" {
+		id = body
+	}
+	if id == "" {
+		id = randomID(16)
+	}
+	switch endpoint {
+	case endpointChat:
+		return "chatcmpl-" + id
+	case endpointCompletions:
+		return "cmpl-" + id + "-0"
+	}
+	return id
+}
+
+// randomID is n random bytes in hex. It names things and decides nothing.
+func randomID(n int) string {
+	b := make([]byte, n)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}

@@ -1,0 +1,40 @@
+package sim
+
+import "net/http"
+
+// resetCall is one request to clear caches: what it clears and how it answers.
+type resetCall struct {
+	prefix, offload, donors bool
+	busy                    bool // requests were running and are not to be interrupted
+	success                 bool
+	status                  int
+}
+
+// reset carries out a reset, as the faults leave it.
+func (e *Engine) reset(r *resetCall) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := e.cfg.Clock.Now()
+	e.advance(now)
+	if r.busy = r.busy && e.sched.running > 0; r.busy {
+		// Blocks of running requests cannot be freed: vLLM then clears nothing and says so.
+		r.prefix, r.offload, r.donors = false, false, false
+	}
+	r.success, r.status = !r.busy, http.StatusOK
+	e.each(nil, func(h hooks, c *call) { run(h.reset, c, r) })
+	e.resets++
+	if r.prefix {
+		e.prefix.clear()
+		e.events.cleared(now)
+	}
+	if r.offload {
+		e.offload.clear()
+	}
+	if r.donors && e.donors != nil {
+		e.donorResets++
+		if err := e.donors.clear(); err != nil {
+			r.success = false
+		}
+	}
+	e.voice.cleared(r)
+}
