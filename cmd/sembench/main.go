@@ -53,6 +53,6 @@ reads the engine's own evidence, and gates it in CI.`,
 func verbs() []*cobra.Command {
 	return []*cobra.Command{
 		snapshotCommand(), windowCommand(), summarizeCommand(), collectCommand(),
-		versionCommand(),
+		versionCommand(), docsCommand(),
 	}
 }
