@@ -43,6 +43,25 @@ func Skewness(x []float64) float64 {
 	return (m3 / n) / math.Pow(m2/n, 1.5)
 }
 
+// excessKurtosis returns m4/m2^2 - 3 (moments over n), 0 for a normal distribution.
+// Fewer than four values, or no variation: NaN.
+func excessKurtosis(x []float64) float64 {
+	if len(x) < 4 {
+		return math.NaN()
+	}
+	m := mean(x)
+	var m2, m4 float64
+	for _, v := range x {
+		d := (v - m) * (v - m)
+		m2 += d
+		m4 += d * d
+	}
+	if m2 == 0 {
+		return math.NaN()
+	}
+	return m4*float64(len(x))/(m2*m2) - 3
+}
+
 // StdDev returns the sample standard deviation over n-1, in the unit of x. Fewer than two values: NaN.
 func StdDev(x []float64) float64 {
 	if len(x) < 2 {
@@ -57,8 +76,11 @@ func StdDev(x []float64) float64 {
 }
 
 // mean in two passes: the second removes the rounding of the first, so that equal values give exactly that value
-// and no spurious variation.
+// and no spurious variation. No values: 0.
 func mean(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
 	n := float64(len(x))
 	var s float64
 	for _, v := range x {

@@ -32,7 +32,7 @@ func HodgesLehmann(logRatios []float64, o Options) Interval {
 		return iv
 	}
 	iv.bound(walshAverage(s, k), walshAverage(s, walsh+1-k))
-	iv.addCoverage(CoverageWarning(EstimateHodgesLehmann, n, Skewness(s), Unknown, Unknown))
+	iv.judgeCoverage(EstimateHodgesLehmann, shapeOf(logRatios, o)) // only the counts matter here, not the logs of logs
 	return iv
 }
 

@@ -26,6 +26,8 @@ const (
 	WarnCoverage = "coverage_warning"
 	// WarnNoVariation: all values are equal, so the interval shows no sampling error.
 	WarnNoVariation = "no_variation"
+	// WarnOneKind: values that may be hits or misses were all one of them; the interval speaks for that kind only.
+	WarnOneKind = "one_kind"
 	// WarnNotComputable: the bounds (and perhaps the point) could not be computed.
 	WarnNotComputable = "not_computable"
 )
@@ -40,6 +42,11 @@ type Options struct {
 	Seed uint64
 	// Method of the interval; empty takes the estimate's default.
 	Method string
+	// Hits tells for each value whether it is a hit; nil when unknown. It changes no number, only how well coverage_warning
+	// is judged: two kinds of values are no heavy tail.
+	Hits []bool
+	// Uniform: all values are of one kind by construction, as controls and A/A twins are. Likewise only for coverage_warning.
+	Uniform bool
 }
 
 func (o Options) level() float64 {
@@ -124,6 +131,10 @@ func begin(x []float64, method string, o Options) (Interval, bool) {
 			iv.warn(WarnNotComputable, "value %d is not finite", i)
 			return iv, false
 		}
+	}
+	if o.Hits != nil && len(o.Hits) != len(x) {
+		iv.warn(WarnNotComputable, "%d hit marks for %d values", len(o.Hits), len(x))
+		return iv, false
 	}
 	return iv, true
 }

@@ -12,6 +12,8 @@ import (
 // A mean of ratios is biased upwards by noise (contract, section 7); read it beside Median and GeoMean.
 // No interval for a mean covers on every distribution (Bahadur and Savage 1956): CoverageWarning says where ours
 // was measured to fall short.
+// Where bootstrap_t has no finite bounds (few distinct values, so that many resamples have no variation), the t interval takes
+// its place, named in Method, with a coverage_warning.
 func Mean(x []float64, o Options) Interval {
 	iv, ok := begin(x, o.method(MethodBootstrapT), o)
 	if !ok {
@@ -26,8 +28,7 @@ func Mean(x []float64, o Options) Interval {
 	se := sd / math.Sqrt(n)
 	switch iv.Method {
 	case MethodT:
-		q := se * tQuantile(1-(1-iv.Level)/2, n-1)
-		iv.bound(iv.Point-q, iv.Point+q)
+		iv.student(se)
 	case MethodPercentile, MethodBCa, MethodBootstrapT, MethodBootstrapTLog:
 		ests, ses := resampledMeans(x, iv.Point, o)
 		iv.Resamples, iv.Seed = len(ests), o.Seed
@@ -37,12 +38,23 @@ func Mean(x []float64, o Options) Interval {
 		} else {
 			iv.studentized(se, ests, ses)
 		}
+		if !iv.Computable() && iv.Method == MethodBootstrapT {
+			iv.Method, iv.Resamples, iv.Seed, iv.Warnings = MethodT, 0, 0, nil
+			iv.student(se)
+			iv.warn(WarnCoverage, "%d values too alike for bootstrap_t; t in its place", len(x))
+		}
 	default:
 		iv.unknownMethod()
 		return iv
 	}
-	iv.addCoverage(CoverageWarning(EstimateMean, len(x), Skewness(x), Unknown, Unknown))
+	iv.judgeCoverage(EstimateMean, shapeOf(x, o))
 	return iv
+}
+
+// student sets the t bounds around iv.Point with standard error se.
+func (iv *Interval) student(se float64) {
+	q := se * tQuantile(1-(1-iv.Level)/2, float64(iv.N-1))
+	iv.bound(iv.Point-q, iv.Point+q)
 }
 
 // resampledMeans returns the mean and its standard error of each bootstrap resample of x around its mean m.
@@ -60,7 +72,9 @@ func resampledMeans(x []float64, m float64, o Options) (ests, ses []float64) {
 	for b := range ests {
 		s1, s2 := resampledSums(r, y)
 		ests[b] = m + s1/n
-		ses[b] = math.Sqrt(max(0, s2-s1*s1/n) / (n - 1) / n)
+		if ss := s2 - s1*s1/n; ss > 1e-12*s2 { // below is rounding: one value drawn n times has no variation
+			ses[b] = math.Sqrt(ss / (n - 1) / n)
+		}
 	}
 	return ests, ses
 }
@@ -99,27 +113,30 @@ func GeoMean(ratios []float64, o Options) Interval {
 		iv.warn(WarnNotComputable, "ratio %d is not positive", bad)
 		return iv
 	}
-	inner := o
-	inner.Method = iv.Method
-	if iv.Method == MethodTLog {
-		inner.Method = MethodT
-	} else if iv.Method == MethodT || iv.Method == MethodBootstrapTLog {
+	iv.Point = math.Exp(mean(l))
+	if allEqual(ratios) {
+		iv.Point = ratios[0] // exp(log(r)) need not be r
+	}
+	if !iv.boundable(StdDev(l)) {
+		return iv
+	}
+	switch iv.Method {
+	case MethodTLog:
+		q := StdDev(l) / math.Sqrt(float64(len(l))) * tQuantile(1-(1-iv.Level)/2, float64(len(l)-1))
+		iv.bound(iv.Point*math.Exp(-q), iv.Point*math.Exp(q))
+	case MethodPercentile, MethodBCa, MethodBootstrapT:
+		onLogs := Mean(l, Options{Level: o.Level, Resamples: o.Resamples, Seed: o.Seed, Method: iv.Method})
+		iv.bound(math.Exp(onLogs.Lo), math.Exp(onLogs.Hi))
+		iv.Resamples, iv.Seed = onLogs.Resamples, onLogs.Seed
+		if onLogs.Method == MethodT { // bootstrap_t had no finite bounds
+			iv.Method = MethodTLog
+		}
+	default:
 		iv.unknownMethod()
 		return iv
 	}
-	out := Mean(l, inner).Exp()
-	out.Method = iv.Method
-	if allEqual(ratios) {
-		out.Point = ratios[0] // exp(log(r)) need not be r
-		if out.Computable() {
-			out.Lo, out.Hi = out.Point, out.Point
-		}
-	}
-	out.dropCoverage()
-	if out.Computable() {
-		out.addCoverage(CoverageWarning(EstimateGeoMean, len(ratios), Skewness(l), Unknown, Unknown))
-	}
-	return out
+	iv.judgeCoverage(EstimateGeoMean, shapeOf(ratios, o))
+	return iv
 }
 
 // MeanDifference returns mean(a) - mean(b) of two independent samples with Welch's t interval (1947); N is the total.

@@ -1,10 +1,6 @@
 package stat
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "gonum.org/v1/gonum/stat/distuv"
 
 // Median returns the median (type 7) and an interval from order statistics, which assumes nothing about the
 // distribution. Methods: order_statistic_interp (the default) interpolates between the two exact rank intervals that enclose
@@ -40,7 +36,7 @@ func Median(x []float64, o Options) Interval {
 		hi -= lambda * (s[len(s)-k] - s[len(s)-k-1])
 	}
 	iv.bound(lo, hi)
-	iv.addCoverage(CoverageWarning(EstimateMedian, len(x), math.NaN(), Unknown, Unknown))
+	iv.judgeCoverage(EstimateMedian, shapeOf(x, o))
 	return iv
 }
 

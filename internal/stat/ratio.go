@@ -56,7 +56,10 @@ func RatioOfSums(num, den []float64, o Options) Interval {
 		for i := range e {
 			e[i] = num[i] - out.Point*den[i]
 		}
-		out.addCoverage(CoverageWarning(EstimateRatioOfSums, len(num), Skewness(e), Unknown, Unknown))
+		out.judgeCoverage(EstimateRatioOfSums, Shape{
+			N: len(num), Hits: Unknown, Misses: Unknown, Uniform: o.Uniform, Skewness: Skewness(e),
+			LogScatter: math.NaN(), LogTails: math.NaN(),
+		})
 	}
 	return out
 }

@@ -1,0 +1,249 @@
+package stat
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// cell is what many simulated samples of one population and size say about one method.
+type cell struct {
+	sims, computable, covered int
+	below, above              int // truth below Lo, above Hi
+	warned, calm, calmCovered int // with a coverage_warning; without one, and covering
+	width                     float64
+}
+
+func (c *cell) add(iv Interval, truth float64) {
+	c.sims++
+	if !iv.Computable() {
+		return
+	}
+	c.computable++
+	c.width += iv.Hi - iv.Lo
+	const rounding = 1e-9 // on a grid the truth is often exactly a bound
+	in := iv.Lo <= truth+rounding && truth <= iv.Hi+rounding
+	switch {
+	case in:
+		c.covered++
+	case truth < iv.Lo:
+		c.below++
+	default:
+		c.above++
+	}
+	if iv.CoverageWarned() {
+		c.warned++
+		return
+	}
+	c.calm++
+	if in {
+		c.calmCovered++
+	}
+}
+
+func (c cell) coverage() float64 { return float64(c.covered) / float64(c.computable) }
+
+type method struct {
+	estimate, name string
+	of             func([]float64, Options) Interval
+	options        Options
+}
+
+var studied = []method{
+	{EstimateMean, MethodT, Mean, Options{Method: MethodT}},
+	{EstimateMean, MethodPercentile, Mean, Options{Method: MethodPercentile}},
+	{EstimateMean, MethodBCa, Mean, Options{Method: MethodBCa}},
+	{EstimateMean, MethodBootstrapT, Mean, Options{}},
+	{EstimateGeoMean, MethodTLog, GeoMean, Options{}},
+	{EstimateGeoMean, MethodBootstrapT, GeoMean, Options{Method: MethodBootstrapT}},
+	{EstimateMedian, MethodOrder, Median, Options{Method: MethodOrder}},
+	{EstimateMedian, MethodOrderInterp, Median, Options{}},
+	{EstimateHodgesLehmann, MethodWilcoxon, func(x []float64, o Options) Interval {
+		l, _ := logs(x)
+		return HodgesLehmann(l, o).Exp()
+	}, Options{}},
+}
+
+// simulate returns one cell per studied method. The samples depend on n and the population only.
+func simulate(p population, n, sims int, methods []method) []cell {
+	mean, median, geomean, pseudomedian := p.truths()
+	truth := map[string]float64{EstimateMean: mean, EstimateMedian: median, EstimateGeoMean: geomean, EstimateHodgesLehmann: pseudomedian}
+	cells := make([]cell, len(methods))
+	r := rand.New(rand.NewPCG(uint64(n), 20))
+	for s := range sims {
+		x, hits := p.draw(r, n)
+		for i, m := range methods {
+			if math.IsNaN(truth[m.estimate]) {
+				continue
+			}
+			o := m.options
+			o.Seed = uint64(s)
+			if p.hitRate > 0 {
+				o.Hits = hits
+			} else {
+				o.Uniform = true
+			}
+			cells[i].add(m.of(x, o), truth[m.estimate])
+		}
+	}
+	return cells
+}
+
+// expectedOfRarerKind is what the study calls "hits and misses each >= 5"; a population of one kind has no rarer one.
+func expectedOfRarerKind(p population, n int) float64 {
+	if p.hitRate == 0 {
+		return math.Inf(1)
+	}
+	return float64(n) * min(p.hitRate, 1-p.hitRate)
+}
+
+// A short study at each run: the defaults of geometric mean and median keep their promise, the mean does where it does not warn.
+func TestCoverageOfDefaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates")
+	}
+	const sims = 1000
+	slack := 3 * math.Sqrt(0.95*0.05/sims)
+	for _, p := range []population{
+		{name: "log-normal", sigma: 0.3},
+		{name: "hits", sigma: 0.1, hitRate: 0.3, speedup: 4},
+	} {
+		for i, c := range simulate(p, 50, sims, studied) {
+			m := studied[i]
+			isDefault := m.options.Method == ""
+			if !isDefault || m.estimate == EstimateHodgesLehmann {
+				continue
+			}
+			if got := c.coverage(); got < 0.95-slack || got > 0.97+slack {
+				t.Errorf("%s by %s covers %s %.3f of the time", m.estimate, m.name, p.name, got)
+			}
+		}
+	}
+	c := simulate(population{sigma: 0.3, hitRate: 0.1, speedup: 4}, 20, sims, studied[3:4])[0]
+	if c.coverage() > 0.93 || float64(c.warned) < 0.8*sims {
+		t.Errorf("mean of 20 with 2 expected hits: covers %.3f, warned %d of %d", c.coverage(), c.warned, sims)
+	}
+}
+
+// TestCoverageStudy is `make coverage`: SEMBENCH_COVERAGE is the number of simulations per population and size (the documented
+// table has 4,000). With SEMBENCH_COVERAGE_TABLE=docs/statistics.md, given from this directory, it rewrites the tables between the markers there.
+func TestCoverageStudy(t *testing.T) {
+	sims, _ := strconv.Atoi(os.Getenv("SEMBENCH_COVERAGE"))
+	if sims == 0 {
+		t.Skip("SEMBENCH_COVERAGE is not set: the study takes minutes")
+	}
+	sizes := []int{10, 20, 50, 200}
+	ps := populations()
+	results := make([][]cell, len(ps)*len(sizes))
+	var wg sync.WaitGroup
+	work := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for at := range work {
+				results[at] = simulate(ps[at/len(sizes)], sizes[at%len(sizes)], sims, studied)
+			}
+		}()
+	}
+	for at := range results {
+		work <- at
+	}
+	close(work)
+	wg.Wait()
+
+	slack := 2.5 * math.Sqrt(0.95*0.05/float64(sims))
+	for at, cells := range results {
+		p, n := ps[at/len(sizes)], sizes[at%len(sizes)]
+		for i, c := range cells {
+			m, got := studied[i], c.coverage()
+			if m.options.Method != "" || c.sims == 0 {
+				continue
+			}
+			low, high := got < 0.93-slack, got > 0.97+slack
+			switch {
+			case m.estimate == EstimateMedian && (low || high && p.grid == 0),
+				m.estimate == EstimateGeoMean && n >= 20 && expectedOfRarerKind(p, n) >= 6 && (low || high):
+				t.Errorf("%s of %d from %s covers %.3f", m.estimate, n, p.label(), got)
+			case m.estimate == EstimateMean && low && p.stall == 0 && float64(c.warned) < 0.75*float64(c.computable):
+				t.Errorf("mean of %d from %s covers %.3f but warned only %.2f", n, p.label(), got, float64(c.warned)/float64(c.computable))
+			}
+		}
+	}
+	var out bytes.Buffer
+	writeTables(&out, sims, ps, sizes, results)
+	path := os.Getenv("SEMBENCH_COVERAGE_TABLE")
+	if path == "" {
+		t.Log("\n" + out.String())
+		return
+	}
+	if err := replaceBetweenMarkers(path, out.String()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p population) label() string {
+	s := fmt.Sprintf("%s, σ %.1f", p.name, p.sigma)
+	if p.hitRate > 0 {
+		s += fmt.Sprintf(", %.0f %% at %.0fx", 100*p.hitRate, p.speedup)
+	}
+	return s
+}
+
+func writeTables(out *bytes.Buffer, sims int, ps []population, sizes []int, results [][]cell) {
+	percent := func(a, b int) string {
+		if b < 50 { // of fewer samples a percentage says nothing
+			return "–"
+		}
+		return fmt.Sprintf("%.1f", 100*float64(a)/float64(b))
+	}
+	rows := func(row func(c []cell) string) {
+		for at, cells := range results {
+			if line := row(cells); line != "" {
+				fmt.Fprintf(out, "| %s | %d | %s |\n", ps[at/len(sizes)].label(), sizes[at%len(sizes)], line)
+			}
+		}
+	}
+	fmt.Fprintf(out, "%d simulations per row, %d resamples, nominal 95 %%; coverage in per cent.\n\n### Mean\n\n", sims, Options{}.resamples())
+	out.WriteString("| population | n | t | percentile | bca | **bootstrap_t** | truth below / above | width, to t's | warned | covers when not warned |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	rows(func(c []cell) string {
+		b := c[3]
+		if b.sims == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%s | %s | %s | **%s** | %s / %s | %.2f | %s | %s",
+			percent(c[0].covered, c[0].computable), percent(c[1].covered, c[1].computable), percent(c[2].covered, c[2].computable),
+			percent(b.covered, b.computable), percent(b.below, b.computable), percent(b.above, b.computable),
+			b.width/float64(b.computable)/(c[0].width/float64(c[0].computable)), percent(b.warned, b.computable), percent(b.calmCovered, b.calm))
+	})
+	out.WriteString("\n### Geometric mean, median, Hodges-Lehmann\n\n")
+	out.WriteString("| population | n | **geomean t_log** | width | warned | geomean bootstrap_t | median order_statistic | **median interpolated** | width | **Hodges-Lehmann** | width | warned |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	rows(func(c []cell) string {
+		width := func(c cell) string { return fmt.Sprintf("%.2f", c.width/float64(c.computable)) }
+		return fmt.Sprintf("**%s** | %s | %s | %s | %s | **%s** | %s | **%s** | %s | %s",
+			percent(c[4].covered, c[4].computable), width(c[4]), percent(c[4].warned, c[4].computable), percent(c[5].covered, c[5].computable),
+			percent(c[6].covered, c[6].computable), percent(c[7].covered, c[7].computable), width(c[7]),
+			percent(c[8].covered, c[8].computable), width(c[8]), percent(c[8].warned, c[8].computable))
+	})
+}
+
+func replaceBetweenMarkers(path, text string) error {
+	const begin, end = "<!-- coverage study: begin -->\n", "<!-- coverage study: end -->\n"
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(old), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return fmt.Errorf("reading %s: the coverage study markers are missing", path)
+	}
+	return os.WriteFile(path, []byte(before+begin+"\n"+text+"\n"+end+after), 0o644)
+}
