@@ -53,7 +53,10 @@ func (n normalizer) rewrites() ([]rewrite, error) {
 		return []rewrite{prepend(n.Prepend, "")}, nil
 	case "Replace":
 		r, err := replace(n.Pattern, n.Content)
-		return []rewrite{r}, err
+		if err != nil {
+			return nil, fmt.Errorf("normalizer Replace: %w", err)
+		}
+		return []rewrite{r}, nil
 	}
 	return nil, fmt.Errorf("normalizer %s is not supported", n.Type)
 }

@@ -11,61 +11,98 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/dlclark/regexp2"
 )
 
-// The published patterns; the scanners must cut every text as they do.
-const (
-	o200kPattern  = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-	cl100kPattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-)
+// preTokenizers are the split steps of real files, by model.
+func preTokenizers() map[string]preTokenizer {
+	steps := func(patterns ...string) preTokenizer {
+		p := preTokenizer{Type: "Sequence"}
+		for _, x := range patterns {
+			p.Pretokenizers = append(p.Pretokenizers, preTokenizer{Type: "Split", Pattern: pattern{Regex: &x}, Behavior: "Isolated"})
+		}
+		return p
+	}
+	return map[string]preTokenizer{
+		"gpt4o":    steps(gpt4oPattern),
+		"tekken":   steps(tekkenPattern),
+		"llama3":   steps(llama3Pattern),
+		"qwen":     steps(qwenPattern),
+		"gpt2":     steps(gpt2Pattern),
+		"deepseek": steps(deepseekDigits, deepseekHan, deepseekWords),
+	}
+}
+
+// byExpression finds words with regular expressions alone.
+func byExpression(t testing.TB, p preTokenizer) *bpe {
+	t.Helper()
+	tok := new(bpe)
+	for _, s := range p.flat() {
+		find, err := s.Pattern.finder()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tok.cutters = append(tok.cutters, split(find, s.Behavior, s.Invert))
+	}
+	return tok
+}
+
+func byScanner(t testing.TB, name string, p preTokenizer) *bpe {
+	t.Helper()
+	tok := new(bpe)
+	if _, err := tok.preTokenize(p); err != nil || tok.words == nil {
+		t.Fatalf("%s: no scanner (%v)", name, err)
+	}
+	return tok
+}
 
 func TestScannersCutAsPatterns(t *testing.T) {
-	for _, c := range []struct {
-		name, pattern string
-		scanner       scanner
-	}{
-		{"o200k", o200kPattern, casedRuns{classes(), 3, true}},
-		{"cl100k", cl100kPattern, letterRuns{classes(), 3}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			re := regexp2.MustCompile(c.pattern, regexp2.None)
+	for name, p := range preTokenizers() {
+		t.Run(name, func(t *testing.T) {
+			scanner, expression := byScanner(t, name, p), byExpression(t, p)
 			r := rand.New(rand.NewPCG(1, 2))
 			for range 20000 {
-				sameCuts(t, re, c.scanner, torture(r))
+				sameWords(t, scanner, expression, torture(r))
 			}
 			for _, text := range corpus(t) {
-				sameCuts(t, re, c.scanner, text)
+				sameWords(t, scanner, expression, text)
 			}
 		})
 	}
 }
 
-// sameCuts compares the words of the scanner with those of the regular expression.
-func sameCuts(t *testing.T, re *regexp2.Regexp, s scanner, text string) {
+// FuzzScanners compares the scanners with the expressions on any text.
+func FuzzScanners(f *testing.F) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 50 {
+		f.Add(torture(r))
+	}
+	type pair struct{ scanner, expression *bpe }
+	var pairs []pair
+	for name, p := range preTokenizers() {
+		pairs = append(pairs, pair{byScanner(f, name, p), byExpression(f, p)})
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		// regexp2 does not fold the long s to s, as the engines' expressions do.
+		text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "ſ", "")
+		for _, p := range pairs {
+			sameWords(t, p.scanner, p.expression, text)
+		}
+	})
+}
+
+// sameWords compares the words of two tokenizers.
+func sameWords(t *testing.T, a, b *bpe, text string) {
 	t.Helper()
-	var want []string
-	for m, _ := re.FindStringMatch(text); m != nil; m, _ = re.FindNextMatch(m) {
-		want = append(want, m.String())
+	got, want := a.allWords(text), b.allWords(text)
+	if slices.Equal(got, want) {
+		return
 	}
-	var got []string
-	for i := 0; i < len(text); {
-		j := s.next(text, i)
-		if j <= i {
-			t.Fatalf("%q: no progress at %d", text, i)
+	for i := range got {
+		if i >= len(want) || got[i] != want[i] {
+			t.Fatalf("%.200q\nword %d: got %q, want %v", text, i, text[got[i].start:got[i].end], want[min(i, len(want)):min(len(want), i+2)])
 		}
-		got = append(got, text[i:j])
-		i = j
 	}
-	if !slices.Equal(got, want) {
-		for i := range got {
-			if i >= len(want) || got[i] != want[i] {
-				t.Fatalf("%.200q\nword %d: got %q, want %q", text, i, got[i:min(len(got), i+4)], want[min(i, len(want)):min(len(want), i+4)])
-			}
-		}
-		t.Fatalf("%.200q: got %d words, want %d", text, len(got), len(want))
-	}
+	t.Fatalf("%.200q: got %d words, want %d", text, len(got), len(want))
 }
 
 // alphabet has characters of every class that a pattern names, ASCII and not. The long s is left out: regexp2 does
