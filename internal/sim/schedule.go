@@ -99,12 +99,7 @@ func later(a, b time.Time) time.Time {
 // submit lets a job arrive and waits until it has started. Its arrival must be set.
 func (e *Engine) submit(ctx context.Context, j *job) error {
 	e.mu.Lock()
-	j.index = e.sched.arrived
-	e.sched.arrived++
-	j.state, j.turn = waiting, make(chan struct{}, 1)
-	e.advance(j.arrival)
-	e.sched.queue = append(e.sched.queue, j)
-	e.advance(j.arrival)
+	e.enqueue(j)
 	for j.state == waiting {
 		head := e.sched.queue[0] == j
 		until, _ := e.sched.next()
@@ -129,6 +124,16 @@ func (e *Engine) submit(ctx context.Context, j *job) error {
 	}
 	e.mu.Unlock()
 	return nil
+}
+
+// enqueue lets a job arrive. Caller holds the lock.
+func (e *Engine) enqueue(j *job) {
+	j.index = e.sched.arrived
+	e.sched.arrived++
+	j.state, j.turn = waiting, make(chan struct{}, 1)
+	e.advance(j.arrival)
+	e.sched.queue = append(e.sched.queue, j)
+	e.advance(j.arrival)
 }
 
 // advance carries out everything that is due at or before now, in the law's order; what ends comes before what starts.
