@@ -34,7 +34,7 @@ var allowed = map[string]map[string]string{
 	},
 	"internal/workload": {
 		"internal/token": "length bands", "internal/block": "how degenerate a corpus is", "internal/plan": "donors of a request log",
-		"internal/ordered": "items in input order on several processors",
+		"internal/ordered": "items in input order on several processors", "internal/quality": "an answer is present by the rule that scores it",
 	},
 	"internal/trace": {
 		"internal/token": "logs with text", "internal/block": "blocks of logs with text", "internal/plan": "span reuse of logs with text",

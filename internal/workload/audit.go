@@ -1,0 +1,253 @@
+package workload
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"sembench"
+	"sembench/internal/block"
+	"sembench/internal/quality"
+	"sembench/internal/token"
+)
+
+// AuditOptions say how to audit; the zero value uses o200k and blocks of 16.
+type AuditOptions struct {
+	Tokenizer token.Tokenizer
+	BlockSize int
+	// MaxDonorTokens is the length limit of donors; 0 means 1.1 times the recipient's band, no limit without a band.
+	MaxDonorTokens int
+	// SHA256 is the manifest's identity, where it is known.
+	SHA256 string
+}
+
+// GuardError is an audit that did not pass.
+type GuardError struct{ Audit sembench.ManifestAudit }
+
+func (e *GuardError) Error() string {
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(e.Audit.Violations)) {
+		parts = append(parts, fmt.Sprintf("%d %s", e.Audit.Violations[kind], kind))
+	}
+	first := ""
+	if len(e.Audit.Shown) > 0 {
+		v := e.Audit.Shown[0]
+		first = fmt.Sprintf(" (first: %s: %s)", v.ItemID, v.Detail)
+	}
+	return "guards are broken: " + strings.Join(parts, ", ") + first
+}
+
+// shownPerKind is how many violations of a kind are spelled out; all are counted.
+const shownPerKind = 20
+
+// Audit checks the guards of workloads.md section 4. The result has no violations and Passed true when all hold.
+// Items that share a source are related and may share anything.
+func Audit(items []sembench.Item, o AuditOptions) sembench.ManifestAudit {
+	if o.Tokenizer == nil {
+		o.Tokenizer, _ = token.Open("") // the embedded vocabulary always opens
+	}
+	if o.BlockSize == 0 {
+		o.BlockSize = defaultBlockSize
+	}
+	a := &auditor{options: o, report: sembench.ManifestAudit{
+		Tokenizer: o.Tokenizer.Name(), BlockSize: o.BlockSize, Items: len(items), Violations: map[string]int{},
+		Shown: []sembench.ManifestViolation{}, ByTransform: map[string]sembench.TransformAudit{},
+	}}
+	if o.SHA256 != "" {
+		a.report.ManifestSHA256 = &o.SHA256
+	}
+	a.sources = map[string][]uint64{}
+	a.words = map[string]struct{}{}
+	for _, it := range items {
+		a.item(it)
+	}
+	a.unrelated(items)
+	a.duplicates(items)
+	a.report.Degeneracy = degeneracy(items, o, func(it sembench.Item, detail string) {
+		a.violation("degenerate", it.ItemID, "", "%s", detail)
+	})
+	a.report.Sources, a.report.WordForms = len(a.sources), len(a.words)
+	a.report.Passed = len(a.report.Violations) == 0
+	return a.report
+}
+
+type auditor struct {
+	options AuditOptions
+	report  sembench.ManifestAudit
+	// runs of a block's length that a source's items hold beyond boilerplate
+	sources map[string][]uint64
+	words   map[string]struct{}
+}
+
+func (a *auditor) violation(kind, item, other, format string, args ...any) {
+	if a.report.Violations[kind]++; a.report.Violations[kind] <= shownPerKind {
+		a.report.Shown = append(a.report.Shown, sembench.ManifestViolation{
+			Kind: kind, ItemID: item, OtherItemID: other, Detail: fmt.Sprintf(format, args...),
+		})
+	}
+}
+
+// item checks what one item tells by itself.
+func (a *auditor) item(it sembench.Item) {
+	o := a.options
+	if it.NegativeControl {
+		a.report.NegativeControls++
+	}
+	ids := o.Tokenizer.Encode(nil, it.RecipientPrompt)
+	a.answers(it)
+	a.wordForms(it.RecipientPrompt)
+	limit := o.MaxDonorTokens
+	if target, ok := bandTokens(it.Text("length_band")); ok {
+		if generated(it) && !within(len(ids), target) {
+			a.violation("off_band", it.ItemID, "", "recipient has %d tokens, band %s", len(ids), it.Text("length_band"))
+		}
+		if limit == 0 {
+			limit = target * 11 / 10
+		}
+	}
+	x := block.NewIndex(o.BlockSize)
+	own := runs(o.Tokenizer, o.BlockSize, it.RecipientPrompt, declaredOf(it.Metadata))
+	a.attribute(it.SourceID, own)
+	entry := a.report.ByTransform[it.TransformName()]
+	for _, d := range it.DonorPrompts {
+		donor := o.Tokenizer.Encode(nil, d.Text)
+		entry.DonorTokens += int64(len(donor))
+		x.Add(d.DonorID, donor)
+		a.wordForms(d.Text)
+		if limit > 0 && generated(it) && len(donor) > limit {
+			a.violation("donor_too_long", it.ItemID, "", "donor %s has %d tokens, limit %d", d.DonorID, len(donor), limit)
+		}
+		theirs := runs(o.Tokenizer, o.BlockSize, d.Text, declaredOf(d.Metadata))
+		if n := overlap(own, theirs); it.NegativeControl && n > 0 {
+			a.violation("control_shares_run", it.ItemID, "", "donor %s shares %d runs of %d tokens", d.DonorID, n, o.BlockSize)
+		}
+		if !it.NegativeControl {
+			a.attribute(it.SourceID, theirs)
+		} else if name := it.Text("donor_source_id"); name != "" {
+			a.attribute(name, theirs)
+		}
+	}
+	entry.Items++
+	entry.RecipientTokens += int64(len(ids))
+	entry.TotalBlocks += int64(block.Count(len(ids), o.BlockSize))
+	for _, hit := range x.Hits(nil, ids) {
+		if hit {
+			entry.ExactHitBlocks++
+		}
+	}
+	entry.ExactPrefixHitBlocks += int64(x.PrefixBlocks(ids))
+	entry.ExactBlockHitRate = ratio(entry.ExactHitBlocks, entry.TotalBlocks)
+	entry.ExactPrefixBlockHitRate = ratio(entry.ExactPrefixHitBlocks, entry.TotalBlocks)
+	a.report.ByTransform[it.TransformName()] = entry
+}
+
+// attribute notes whose text holds runs. The donor of a control is not its source's text.
+func (a *auditor) attribute(source string, found []uint64) {
+	a.sources[source] = union(a.sources[source], found)
+}
+
+// ratio is nil without a denominator.
+func ratio(n, of int64) *float64 {
+	if of == 0 {
+		return nil
+	}
+	r := float64(n) / float64(of)
+	return &r
+}
+
+// generated tells items of our own grammar, whose lengths were fitted; those of a source keep theirs.
+func generated(it sembench.Item) bool { return strings.HasPrefix(it.Dataset, "sembench-") }
+
+// stated is whether any reference answer is stated in a text.
+func stated(text string, answers []string) bool {
+	return slices.ContainsFunc(answers, func(answer string) bool { return quality.States(text, answer) })
+}
+
+func (a *auditor) answers(it sembench.Item) {
+	switch {
+	case len(it.Answers) == 0 && it.Input != "":
+		a.violation("answers_absent", it.ItemID, "", "no reference answer to %q", it.Input)
+	case len(it.Answers) > 0 && !stated(it.RecipientPrompt, it.Answers):
+		a.violation("answer_missing", it.ItemID, "", "the recipient does not state %q", it.Answers[0])
+	}
+	leak := it.Text("divergent_donor_value")
+	if leak == "" {
+		return
+	}
+	if quality.States(it.RecipientPrompt, leak) {
+		a.violation("leak_value_present", it.ItemID, "", "the recipient states %q", leak)
+	}
+	if stated(leak, it.Answers) {
+		a.violation("leak_value_is_answer", it.ItemID, "", "%q is true as well", leak)
+	}
+}
+
+func (a *auditor) wordForms(text string) {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		a.words[strings.ToLower(word)] = struct{}{}
+	}
+}
+
+// unrelated finds runs that sources share, and runs in more than 1 % of the sources.
+func (a *auditor) unrelated(items []sembench.Item) {
+	first := map[string]string{} // source → item id to name it by
+	for _, it := range items {
+		if _, named := first[it.SourceID]; !named {
+			first[it.SourceID] = it.ItemID
+		}
+		if name := it.Text("donor_source_id"); name != "" && first[name] == "" {
+			first[name] = it.ItemID
+		}
+	}
+	names := slices.Sorted(maps.Keys(a.sources))
+	owner := map[uint64]int32{}  // run → number of the first source that holds it
+	common := map[uint64]int32{} // run → sources that hold it, where more than one does
+	for i, name := range names {
+		shared := map[int32]int{}
+		for _, h := range a.sources[name] {
+			if j, used := owner[h]; used {
+				shared[j]++
+				common[h] = max(common[h], 1) + 1
+			} else {
+				owner[h] = int32(i)
+			}
+		}
+		for _, j := range slices.Sorted(maps.Keys(shared)) {
+			a.violation("unrelated_share_run", first[name], first[names[j]], "%d runs of %d tokens are shared with source %s", shared[j], a.options.BlockSize, names[j])
+		}
+	}
+	// 1 % of few sources is less than one: then any sharing is already reported above.
+	limit, tooCommon, most := max(1, int32(len(names)/100)), 0, int32(0)
+	for _, n := range common {
+		if n > limit {
+			tooCommon++
+			most = max(most, n)
+		}
+	}
+	if tooCommon > 0 {
+		a.violation("run_too_common", "", "", "%d runs occur in more than %d of %d sources, one in %d", tooCommon, limit, len(names), most)
+	}
+}
+
+// duplicates finds items that are the same, and sources in two splits.
+func (a *auditor) duplicates(items []sembench.Item) {
+	seen, split := map[string]string{}, map[string]string{}
+	for _, it := range items {
+		sum := newSum()
+		fmt.Fprintf(sum, "%q", it.RecipientPrompt)
+		for _, d := range it.DonorPrompts {
+			fmt.Fprintf(sum, "%q", d.Text)
+		}
+		if other, twice := seen[sum.hex()]; twice {
+			a.violation("duplicate_item", it.ItemID, other, "same donors and recipient")
+		}
+		seen[sum.hex()] = it.ItemID
+		name := it.Text("split")
+		if other, known := split[it.SourceID]; known && other != name {
+			a.violation("source_in_two_splits", it.ItemID, "", "source %s stands in %q and %q", it.SourceID, other, name)
+		}
+		split[it.SourceID] = name
+	}
+}
