@@ -159,7 +159,9 @@ func (u *unwrapper) finish() {
 		}
 		u.seen |= wrapANSI
 	}
-	r.msg = bytes.TrimRight(r.msg, " \t\r\n")
+	for n := len(r.msg); n > 0 && r.msg[n-1] <= ' '; n = len(r.msg) {
+		r.msg = r.msg[:n-1]
+	}
 	u.sink(r)
 }
 
