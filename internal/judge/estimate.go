@@ -1,0 +1,87 @@
+package judge
+
+import (
+	"math"
+
+	"sembench"
+	"sembench/internal/stat"
+)
+
+// estimator makes intervals under one set of options. Every estimate is resampled with the run's seed.
+type estimator struct{ o stat.Options }
+
+func newEstimator(o Options) estimator {
+	return estimator{stat.Options{Level: o.level(), Resamples: o.Resamples, Seed: o.Seed}}
+}
+
+// ci writes an interval as a record: pairs are the units unless said otherwise. Null without values.
+func ci(iv stat.Interval, unit string) *sembench.CI {
+	if iv.N == 0 {
+		return nil
+	}
+	out := &sembench.CI{Point: finite(iv.Point), Level: iv.Level, Method: iv.Method, N: iv.N, Resamples: iv.Resamples, Seed: iv.Seed,
+		Unit: unit, Warnings: iv.Warnings}
+	if iv.Computable() {
+		out.Lo, out.Hi = finite(iv.Lo), finite(iv.Hi)
+	}
+	return out
+}
+
+// point is an interval's estimate; null when there is none.
+func point(c *sembench.CI) *float64 {
+	if c == nil {
+		return nil
+	}
+	return c.Point
+}
+
+// kinds of values, which decide how well an interval covers: hits marks each value, uniform values are of one kind by
+// construction (controls, A/A), and nothing is known of the others.
+type kinds struct {
+	hits    []bool
+	uniform bool
+}
+
+func (e estimator) with(k kinds) stat.Options {
+	o := e.o
+	o.Hits, o.Uniform = k.hits, k.uniform
+	return o
+}
+
+// three makes the three readings of a speedup that stand together (contract, section 7).
+func (e estimator) three(x []float64, k kinds) (mean, median, geomean *sembench.CI) {
+	o := e.with(k)
+	return ci(stat.Mean(x, o), "pair"), ci(stat.Median(x, o), "pair"), ci(stat.GeoMean(x, o), "pair")
+}
+
+func (e estimator) hodgesLehmann(ratios []float64, k kinds) *sembench.CI {
+	return ci(stat.HodgesLehmann(logs(ratios), e.with(k)).Exp(), "pair")
+}
+
+func logs(x []float64) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = math.Log(v)
+	}
+	return out
+}
+
+// average is the mean; null without values.
+func average(x []float64) *float64 {
+	if len(x) == 0 {
+		return nil
+	}
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return finite(sum / float64(len(x)))
+}
+
+// quantile is the p-quantile (type 7) of values in any order; null below least values.
+func quantile(x []float64, p float64, least int) *float64 {
+	if len(x) < max(1, least) {
+		return nil
+	}
+	return finite(stat.Quantile(sorted(x), p))
+}

@@ -1,0 +1,159 @@
+package judge
+
+import (
+	"strings"
+
+	"sembench"
+)
+
+// class is what became of a planned pair: exactly one, the first matching in this order (contract, section 7).
+type class string
+
+const (
+	classUnpaired     class = "unpaired"
+	classErrored      class = "errored"
+	classContaminated class = "contaminated"
+	classExcluded     class = "excluded"
+	classControl      class = "control"
+	classWrongReuse   class = "wrong_reuse"
+	classUsed         class = "used"
+)
+
+// Reasons of the harness's own exclusions.
+const (
+	reasonNoTTFT        = "ttft_missing"
+	reasonPromptsDiffer = "prompt_tokens_differ" // twins must carry the same prompt
+	reasonTwoProcesses  = "engine_restarted"     // a pair never mixes two engine processes
+	reasonUnnamed       = "unnamed"
+)
+
+// pair is the arms of one planned pair. Null: that arm has no recipient line.
+type pair struct {
+	id                          string
+	cold, warm, exact, sham, aa *sembench.Row
+	class                       class
+	reasons                     []string // why it is contaminated or excluded
+	coldCached, coldAny         bool     // the seed's reason alone, and any cold reuse above 0
+	isolationUnknown            bool     // an arm carries no isolation field
+}
+
+// pairUp groups rows by pair in the order of planned, and classifies each.
+func pairUp(rows []sembench.Row, planned []string) []*pair {
+	byID := map[string]*pair{}
+	pairs := make([]*pair, 0, len(planned))
+	for _, id := range planned {
+		p := &pair{id: id}
+		byID[id], pairs = p, append(pairs, p)
+	}
+	for i := range rows {
+		row := &rows[i]
+		if row.PairID == nil || row.Arm == nil {
+			continue
+		}
+		p := byID[*row.PairID]
+		if p == nil {
+			p = &pair{id: *row.PairID}
+			byID[p.id], pairs = p, append(pairs, p)
+		}
+		switch *row.Arm {
+		case sembench.ArmCold:
+			p.cold = row
+		case sembench.ArmWarm:
+			p.warm = row
+		case sembench.ArmExact:
+			p.exact = row
+		case sembench.ArmSham:
+			p.sham = row
+		case sembench.ArmAA:
+			p.aa = row
+		}
+	}
+	for _, p := range pairs {
+		p.classify()
+	}
+	return pairs
+}
+
+func (p *pair) classify() {
+	sent := func(row *sembench.Row) bool { return row != nil && !is(row.Status, sembench.StatusNotSent) }
+	if !sent(p.cold) || !sent(p.warm) {
+		p.class = classUnpaired
+		return
+	}
+	p.isolationUnknown = p.cold.Isolation == nil || p.warm.Isolation == nil
+	contamination := p.contamination()
+	exclusion := p.exclusion()
+	switch {
+	case failed(p.cold) || failed(p.warm):
+		p.class = classErrored
+	case len(contamination) > 0:
+		p.class, p.reasons = classContaminated, contamination
+		p.cold.ContaminationReason = new(strings.Join(contamination, " "))
+		p.warm.ContaminationReason = p.cold.ContaminationReason
+	case exclusion != "":
+		p.class, p.reasons = classExcluded, []string{exclusion}
+	case p.cold.NegativeControl:
+		p.class = classControl
+	case p.cold.ControlKind != nil:
+		p.class = classWrongReuse
+	default:
+		p.class = classUsed
+	}
+}
+
+// clean tells that the pair's rows enter aggregates.
+func (p *pair) clean() bool {
+	return p.class == classControl || p.class == classWrongReuse || p.class == classUsed
+}
+
+func (p *pair) exclusion() string {
+	for _, row := range []*sembench.Row{p.cold, p.warm} {
+		if is(row.Status, sembench.StatusExcluded) {
+			if row.Reason != nil && *row.Reason != "" {
+				return *row.Reason
+			}
+			return reasonUnnamed
+		}
+	}
+	switch {
+	case !positive(p.cold.TTFTMS) || !positive(p.warm.TTFTMS):
+		return reasonNoTTFT
+	case is(p.cold.PromptTokensSource, "engine") && is(p.warm.PromptTokensSource, "engine") && p.cold.PromptTokens != p.warm.PromptTokens:
+		return reasonPromptsDiffer
+	case p.cold.BootID != nil && p.warm.BootID != nil && *p.cold.BootID != *p.warm.BootID && !is(p.cold.Isolation, sembench.IsolationFreshProcess):
+		return reasonTwoProcesses
+	}
+	return ""
+}
+
+// ratio is cold over warm TTFT; only for pairs whose exclusion was ruled out.
+func (p *pair) ratio() float64 { return *p.cold.TTFTMS / *p.warm.TTFTMS }
+
+// other gives an additional arm's row when it may stand beside a clean pair: finished, timed, and not known to have started
+// dirty. Its isolation may be unproven where canaries run on another engine.
+func other(row *sembench.Row) *sembench.Row {
+	if row == nil || failed(row) || !is(row.Status, sembench.StatusOK) || !positive(row.TTFTMS) {
+		return nil
+	}
+	if is(row.Isolation, sembench.IsolationFailed) || is(row.Isolation, sembench.IsolationNone) {
+		return nil
+	}
+	return row
+}
+
+// failed tells that a recipient was sent and did not finish. A row of another producer has no status: its error decides.
+func failed(row *sembench.Row) bool {
+	return is(row.Status, sembench.StatusFailed) || row.Status == nil && row.Error != nil
+}
+
+func is(p *string, value string) bool { return p != nil && *p == value }
+
+func positive(p *float64) bool { return p != nil && *p > 0 }
+
+// hit tells whether a row reused semantically; null without any semantic signal.
+func hit(row *sembench.Row, blockSize int) *bool {
+	if row.SemanticConfirmedTokens == nil {
+		return nil
+	}
+	return new(*row.SemanticConfirmedTokens >= hitTokens(blockSize))
+}
