@@ -1,0 +1,150 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"sembench"
+)
+
+// canaryWords is the length of a canary. A word is at least three tokens to any tokenizer that knows no such word, so that a
+// canary has 12 blocks or more at 16 tokens and still a few at 64.
+func (c Config) canaryWords() int { return max(64, 4*c.BlockSize/3+1) }
+
+// canaryShift is how many words go ahead of B the second time: a few tokens, so that no prefix is shared.
+const canaryShift = 3
+
+// canaries runs one pass on one engine (protocol.md, section 3.3): A and B are seeded; A again and B shifted must show
+// reuse in the tiers that this engine has; then, isolated, both must sit at the primed level in every field. The last line of the
+// pass carries the checks. It tells whether nothing failed.
+func (r *runner) canaries(ctx context.Context, base string) bool {
+	pass := r.journal.nextPass()
+	name := "canary-" + strconv.Itoa(pass)
+	random := rng(r.cfg.Seed, r.cfg.RunID, r.journal.Head().StartedAtUTC, r.phase, name, strconv.Itoa(r.journal.Resumes()))
+	words := r.cfg.canaryWords()
+	a, b := plain(randomWords(random, words)), randomWords(random, words)
+	shifted := plain(randomWords(random, canaryShift) + " " + b)
+	none := sembench.Item{}
+	p := place{base: base, arm: armCanary, item: name, position: pass, attempt: r.journal.Resumes()}
+	ask := func(role string, what prompt, s salt) sembench.Observation {
+		p.role = role
+		o := r.send(ctx, p, what, s, 1)
+		r.log(o)
+		return o
+	}
+	known := r.probing(ctx, base, a, none)
+
+	before, s, _ := r.isolate(ctx, base, name, "seed")
+	if known.send {
+		ask("probe", a.beginning(none, probeWord), s)
+	}
+	ask("canary-a-seed", a, s)
+	ask("canary-b-seed", plain(b), s)
+	sleep(ctx, r.cfg.PostDonorDelay)
+	positive := pairOf{ask("canary-a-positive", a, s), ask("canary-b-positive", shifted, s)}
+
+	isolation, s, _ := r.isolate(ctx, base, name, "negative")
+	if known.send {
+		ask("probe", a.beginning(none, probeWord), s)
+	}
+	negative := pairOf{a: ask("canary-a-negative", a, s)}
+	p.role = "canary-b-negative"
+	negative.b = r.send(ctx, p, shifted, s, 1)
+	isolation.PrimedTokens = known.tokens
+	isolation.Canary = canaryChecks(positive, negative, known.tokens)
+	if before.Status == sembench.IsolationFailed && isolation.Detail == "" {
+		isolation.Detail = "before seeding: " + before.Detail
+	}
+	negative.b.Isolation = &isolation
+	r.log(negative.b)
+	r.keep(r.journal.Sync())
+	for _, check := range isolation.Canary {
+		if check.Outcome == outcomeFail {
+			return false
+		}
+	}
+	return isolation.Status != sembench.IsolationFailed
+}
+
+// Canary outcomes.
+const (
+	outcomePass         = "pass"
+	outcomeFail         = "fail"
+	outcomeNotExercised = "not_exercised"
+)
+
+type pairOf struct{ a, b sembench.Observation }
+
+// reading is one field of one canary, by tier.
+type reading struct {
+	tier, field string
+	of          func(pairOf) *int
+	// primed: the field counts what the probe left.
+	primed bool
+}
+
+// readings are the fields that are compared. Where the engine splits cached tokens into local and external ones, the split
+// tells the tiers apart; where it does not, cached_tokens stands for both.
+func readings(positive pairOf) []reading {
+	local := func(o sembench.Observation) *int { return usageDetail(o, "local_cached_tokens") }
+	prefix := reading{"prefix", "cached_tokens", func(p pairOf) *int { return p.a.CachedTokens() }, true}
+	if local(positive.a) != nil {
+		prefix = reading{"prefix", "local_cached_tokens", func(p pairOf) *int { return local(p.a) }, true}
+	}
+	list := []reading{prefix}
+	semantic := reading{"semantic", "cached_tokens", func(p pairOf) *int { return p.b.CachedTokens() }, true}
+	if positive.b.ExternalCachedTokens() != nil || positive.a.ExternalCachedTokens() != nil {
+		list = append(list, reading{"external", "external_cached_tokens", func(p pairOf) *int { return p.a.ExternalCachedTokens() }, false})
+		semantic = reading{"semantic", "external_cached_tokens", func(p pairOf) *int { return p.b.ExternalCachedTokens() }, false}
+	}
+	return append(list, semantic)
+}
+
+// canaryChecks judges a pass. A tier whose positive control is silent is not exercised and proves nothing; reuse in a negative
+// control is a failure all the same. An engine that leaves the field out when it is 0 said 0, once the positive control showed
+// that it reports at all.
+func canaryChecks(positive, negative pairOf, primedTokens *int) []sembench.CanaryCheck {
+	var checks []sembench.CanaryCheck
+	for _, r := range readings(positive) {
+		primed := 0
+		if r.primed && primedTokens != nil {
+			primed = *primedTokens
+		}
+		shown, left := r.of(positive), r.of(negative)
+		exercised := shown != nil && *shown > primed
+		outcome := outcomeNotExercised
+		if exercised {
+			outcome = outcomePass
+		}
+		checks = append(checks, canaryCheck(r, "positive", primed, shown, outcome))
+		switch level := left; {
+		case !prefilled(negative.a) || !prefilled(negative.b):
+			outcome = outcomeNotExercised
+		case level != nil && *level != primed, level == nil && exercised && primed > 0:
+			outcome = outcomeFail
+		}
+		checks = append(checks, canaryCheck(r, "negative", primed, left, outcome))
+	}
+	return checks
+}
+
+func canaryCheck(r reading, control string, expected int, observed *int, outcome string) sembench.CanaryCheck {
+	check := sembench.CanaryCheck{Tier: r.tier, Control: control, Field: r.field, Expected: new(float64(expected)), Outcome: outcome}
+	if observed != nil {
+		check.Observed = new(float64(*observed))
+	}
+	return check
+}
+
+// usageDetail is a whole number in usage.prompt_tokens_details; nil when absent.
+func usageDetail(o sembench.Observation, key string) *int {
+	details, _ := o.Usage["prompt_tokens_details"].(map[string]any)
+	var n int
+	if value, ok := details[key]; ok {
+		if _, err := fmt.Sscan(fmt.Sprint(value), &n); err == nil {
+			return &n
+		}
+	}
+	return nil
+}

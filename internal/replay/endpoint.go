@@ -1,0 +1,152 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"sembench/internal/wire"
+)
+
+// Problems of an endpoint, as EndpointError.Problem.
+const (
+	ProblemUnreachable  = "unreachable"
+	ProblemTLS          = "tls"
+	ProblemNotAnAPI     = "not_an_api"
+	ProblemUnauthorized = "unauthorized"
+	ProblemModelMissing = "model_missing"
+	ProblemGeneration   = "generation_failed"
+	ProblemReset        = "reset_failed"
+	ProblemSalt         = "salt_not_honoured"
+)
+
+// EndpointError is why a server cannot be measured: exit code 3. Hint says what to do, "" when nothing is known.
+type EndpointError struct {
+	Endpoint, Problem, Detail, Hint string
+}
+
+func (e *EndpointError) Error() string {
+	return fmt.Sprintf("checking %s: %s", wire.CleanURL(e.Endpoint), e.Detail)
+}
+
+// maxScrape bounds a metrics page and a model list, in bytes.
+const maxScrape = 8 << 20
+
+// bootID names the engine process behind a base URL: its address and the start time in its metrics; nil when it
+// exports none. The address is part of it because two engines may share a process.
+func bootID(ctx context.Context, client *wire.Client, base string) *string {
+	answer, err := client.Call(ctx, http.MethodGet, wire.Join(base, "/metrics"), nil, maxScrape)
+	if err != nil || !answer.OK() {
+		return nil
+	}
+	for line := range strings.Lines(string(answer.Body)) {
+		if value, ok := strings.CutPrefix(line, "process_start_time_seconds"); ok {
+			fields := strings.Fields(value[strings.IndexByte(value, '}')+1:])
+			if len(fields) == 0 {
+				continue
+			}
+			host := base
+			if u, err := url.Parse(base); err == nil {
+				host = u.Host
+			}
+			id := host + "@" + fields[0]
+			return &id
+		}
+	}
+	return nil
+}
+
+// resetResult is what came of a reset.
+type resetResult struct {
+	done bool
+	// odd: it worked, but not at once; or not at all.
+	odd    bool
+	detail string
+}
+
+// resetAll resets every address, one after the other, each retried while the engine says that it is busy. Done only if
+// all of them said that they did it: a status is not enough, since an engine may answer 200 with success false.
+func resetAll(ctx context.Context, client *wire.Client, urls []string, patience time.Duration) resetResult {
+	if len(urls) == 0 {
+		return resetResult{odd: true, detail: "no reset address"}
+	}
+	all := resetResult{done: true}
+	var details []string
+	for _, address := range urls {
+		one := resetOne(ctx, client, address, patience)
+		all.done = all.done && one.done
+		all.odd = all.odd || one.odd
+		if one.odd {
+			details = append(details, wire.CleanURL(address)+": "+one.detail)
+		}
+	}
+	all.detail = strings.Join(details, "; ")
+	return all
+}
+
+func resetOne(ctx context.Context, client *wire.Client, address string, patience time.Duration) resetResult {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	wait := 5 * time.Millisecond
+	var last string
+	for attempt := 1; ; attempt++ {
+		answer, failure := client.Call(ctx, http.MethodPost, address, nil, 64<<10)
+		done, busy := false, false
+		switch {
+		case failure != nil:
+			last = failure.Class + ": " + failure.Message
+			if ctx.Err() != nil && attempt > 1 {
+				last = "still busy after " + patience.String()
+			}
+		default:
+			done, busy, last = readReset(answer)
+			last = client.Clean(last)
+		}
+		switch {
+		case done:
+			return resetResult{done: true, odd: attempt > 1, detail: fmt.Sprintf("done at attempt %d", attempt)}
+		case !busy || sleep(ctx, wait) != nil:
+			return resetResult{odd: true, detail: last}
+		}
+		wait = min(2*wait, 500*time.Millisecond)
+	}
+}
+
+// readReset tells what a reset's answer means. vLLM: {"success": bool} since 0.29, an empty 200 before. SGLang: 200 with
+// a sentence, 400 while requests are pending.
+func readReset(answer wire.Answer) (done, busy bool, detail string) {
+	body := answer.Object()
+	success, says := body["success"].(bool)
+	detail = fmt.Sprintf("status %d: %s", answer.Status, answer.Body)
+	switch answer.Status {
+	case http.StatusBadRequest, http.StatusConflict, http.StatusLocked, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return false, true, detail
+	}
+	switch {
+	case !answer.OK():
+		return false, false, detail
+	case says && !success:
+		return false, true, detail // blocks are still held: an engine frees them a moment after its last chunk
+	case body["error"] != nil, strings.HasPrefix(strings.TrimSpace(string(answer.Body)), "<"):
+		return false, false, detail
+	}
+	return true, false, detail
+}
+
+// sleep waits, or gives the reason why not.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
