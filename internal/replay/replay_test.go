@@ -207,8 +207,36 @@ func TestResets(t *testing.T) {
 	if r := resetAll(t.Context(), client, []string{one}, time.Second); !r.done || !r.odd {
 		t.Errorf("a reset that was busy twice: %+v, want done and odd", r)
 	}
-	if r := resetAll(t.Context(), client, []string{one, other}, time.Second); r.done {
-		t.Error("one of two resets failed and all count as done")
+	for _, urls := range [][]string{{one, other}, {other, one}, nil} {
+		if r := resetAll(t.Context(), client, urls, time.Second); r.done {
+			t.Errorf("resetting %v failed in one place and counts as done", urls)
+		}
+	}
+}
+
+func TestFailedResetIsAFailedStep(t *testing.T) {
+	e := newEngine(t)
+	cfg := e.config()
+	cfg.Isolation, cfg.ResetURLs, cfg.ResetTimeout = Reset, []string{e.server.URL + "/no_such"}, time.Second
+	summary, lines := replayed(t, e, cfg, someItems(2))
+	for _, o := range recipients(lines) {
+		if o.Isolation.Status != sembench.IsolationFailed || !strings.Contains(o.Isolation.Detail, "404") {
+			t.Errorf("%s: %+v, want failed with what was answered", o.PairID, o.Isolation)
+		}
+	}
+	if summary.OK != 4 || summary.CanariesFailed == 0 {
+		t.Errorf("summary %+v", summary)
+	}
+}
+
+func TestNoncesHaveOneShape(t *testing.T) {
+	seen := map[string]bool{}
+	for i := range 5000 {
+		s := newSalt(SaltText, "run", fmt.Sprint(i)).nonce
+		if len(s) != 24 || seen[s] || len(strings.Fields(s)) != 6 {
+			t.Fatalf("nonce %q", s)
+		}
+		seen[s] = true
 	}
 }
 
