@@ -68,7 +68,7 @@ var traceback = []byte("Traceback (most recent call last)")
 
 // record judges one record and says whether it was consumed: part of a traceback or an error.
 func (f *faults) record(r *record) bool {
-	st := f.traces[r.rank]
+	st := f.traces[r.label]
 	starts := r.msg[0] == 'T' && bytes.HasPrefix(r.msg, traceback)
 	if st == nil {
 		// The common record: no trouble, nothing to remember.
@@ -79,7 +79,7 @@ func (f *faults) record(r *record) bool {
 			f.traces = map[int]*traceState{}
 		}
 		st = &traceState{}
-		f.traces[r.rank] = st
+		f.traces[r.label] = st
 	}
 	if st.inside && f.inTrace(st, r, starts) {
 		return true
@@ -98,7 +98,7 @@ func (f *faults) record(r *record) bool {
 		st.last = true
 		return false
 	}
-	delete(f.traces, r.rank)
+	delete(f.traces, r.label)
 	if r.level == levelWarning {
 		f.warned++
 		if slices.ContainsFunc(runtimeMarkers, func(m []byte) bool { return bytes.Contains(r.msg, m) }) {

@@ -32,11 +32,14 @@ const (
 	loggerPlain
 )
 
-// levelWord reads a leading level name. The rest starts right behind it.
+// levelWord reads a leading level name in capitals, four letters or more. The rest starts right behind it.
 func levelWord(b []byte) (level, []byte) {
 	n := 0
 	for n < len(b) && n < 9 && b[n] >= 'A' && b[n] <= 'Z' {
 		n++
+	}
+	if n < 4 || (n < len(b) && (letter(b[n]) || digit(b[n]) || b[n] == '_')) {
+		return levelUnset, b
 	}
 	lv := levelOf(string(b[:n]))
 	if lv == levelUnset {

@@ -21,6 +21,7 @@ type lineReader struct {
 	end   int
 	eof   bool
 	cr    bool // buf[scan:end] may hold a CR
+	lf    int  // the next LF at or after scan, or end; only while cr
 
 	bytes     int
 	truncated int // lines longer than maxLine
@@ -28,7 +29,7 @@ type lineReader struct {
 }
 
 func newLineReader(r io.Reader) *lineReader {
-	return &lineReader{r: r, buf: make([]byte, 256<<10)}
+	return &lineReader{r: r, buf: make([]byte, 64<<10)}
 }
 
 // next returns the next non-blank line without its end, valid until the following call. At the end of the
@@ -76,23 +77,30 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
-// separator is the index of the first LF or CR at or after scan, or -1.
+// separator is the index of the first LF or CR at or after scan, or -1. While CRs are about, the next LF is
+// remembered: a buffer of nothing but CRs would otherwise be searched for it once per line.
 func (l *lineReader) separator() int {
 	rest := l.buf[l.scan:l.end]
-	nl := bytes.IndexByte(rest, '\n')
-	if l.cr {
-		limit := len(rest)
-		if nl >= 0 {
-			limit = nl
+	if !l.cr {
+		nl := bytes.IndexByte(rest, '\n')
+		if nl < 0 {
+			return -1
 		}
-		if cr := bytes.IndexByte(rest[:limit], '\r'); cr >= 0 {
-			nl = cr
+		return l.scan + nl
+	}
+	if l.lf < l.scan {
+		l.lf = l.end
+		if nl := bytes.IndexByte(rest, '\n'); nl >= 0 {
+			l.lf = l.scan + nl
 		}
 	}
-	if nl < 0 {
-		return -1
+	if cr := bytes.IndexByte(l.buf[l.scan:l.lf], '\r'); cr >= 0 {
+		return l.scan + cr
 	}
-	return l.scan + nl
+	if l.lf < l.end {
+		return l.lf
+	}
+	return -1
 }
 
 func (l *lineReader) fill() error {
@@ -112,7 +120,7 @@ func (l *lineReader) fill() error {
 		l.end += n
 		l.bytes += n
 		// fill is called when no separator is left in the buffer, so only fresh bytes can hold a CR.
-		l.cr = bytes.IndexByte(fresh, '\r') >= 0
+		l.cr, l.lf = bytes.IndexByte(fresh, '\r') >= 0, -1
 		if errors.Is(err, io.EOF) {
 			l.eof = true
 			return nil

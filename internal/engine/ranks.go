@@ -32,10 +32,11 @@ func newRankTable() *rankTable {
 	}
 }
 
-// origin is where a line comes from: its rank and the name of its process.
+// origin is where a line comes from: its rank, and its process by name and by label; label 0 is none.
 type origin struct {
 	rank    int
 	process string
+	label   int
 }
 
 func (t *rankTable) add(label, process string, n rankName) origin {
@@ -43,14 +44,15 @@ func (t *rankTable) add(label, process string, n rankName) origin {
 	if !ok {
 		if len(t.names) >= maxRanks {
 			t.full = true
-			return origin{maxRanks - 1, process}
+			return origin{rank: maxRanks - 1, process: process}
 		}
 		i = len(t.names)
 		t.names = append(t.names, n)
 		t.index[n] = i
 	}
-	o := origin{i, process}
+	o := origin{rank: i, process: process}
 	if len(t.labels) < 4*maxRanks {
+		o.label = len(t.labels) + 1
 		t.labels[label] = o
 	}
 	return o
