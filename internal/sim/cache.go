@@ -108,3 +108,12 @@ func (c *blockCache) unlink(b *cachedBlock) {
 		c.tail = b.prev
 	}
 }
+
+// newestFirst is every block in the order that use expects: it takes them from the end.
+func (c *blockCache) newestFirst() []blockHash {
+	out := make([]blockHash, 0, len(c.blocks))
+	for b := c.head; b != nil; b = b.next {
+		out = append(out, b.hash)
+	}
+	return out
+}

@@ -1,7 +1,5 @@
 package sim
 
-import "fmt"
-
 // decision is what the engine really reuses for one request. All fields but found are tokens of its prompt that need
 // no computing; each is a multiple of the block size.
 type decision struct {
@@ -51,7 +49,7 @@ func (e *Engine) decide(j *job) decision {
 	d.lookedUp = true
 	d.propose(e.donors.find(j.ids, j.text, from, limit, block))
 	if d.found < e.cfg.MinSemanticTokens {
-		d.found, d.pieces, d.donor = 0, nil, nil
+		d.forget()
 		return d
 	}
 	d.semantic, d.layers = d.found, e.cfg.Layers
@@ -73,10 +71,7 @@ func (d *decision) propose(pieces []piece, err error) {
 	}
 }
 
-// check tells whether d can be true of a prompt.
-func (d *decision) check() error {
-	if d.prefix < 0 || d.offload < 0 || d.semantic < 0 || d.computed() < 1 && d.prompt > 0 {
-		return fmt.Errorf("deciding: prefix %d, offload %d and semantic %d of %d prompt tokens", d.prefix, d.offload, d.semantic, d.prompt)
-	}
-	return nil
+// forget takes back everything semantic.
+func (d *decision) forget() {
+	d.semantic, d.found, d.pieces, d.donor, d.layers = 0, 0, nil, nil, 0
 }

@@ -18,7 +18,8 @@ type Fault struct {
 	// Value says what name=value sets and its default; empty where there is none.
 	Value   string
 	Default float64
-	// Check is the check of the judge that must catch it.
+	// Check is the check or gate of the judge that must catch it; empty for a fault that a sound harness measures through,
+	// with nothing to catch and no number changed.
 	Check string
 	// Naive is the number that comes out wrong without the check, and in which direction.
 	Naive string
@@ -37,15 +38,17 @@ const (
 	FamilyEvidence  = "evidence damage"
 )
 
-// hooks are the places where a fault can act; nil ones are left alone. All but reset and line run once for a job, under
-// the engine's lock, in this order.
+// hooks are the places where a fault can act; nil ones are left alone. The first six run once for a job, under the engine's
+// lock, in this order.
 type hooks struct {
+	before  func(c *call)              // a job is about to start; nothing of it is decided
 	decide  func(c *call, d *decision) // what is reused
 	charge  func(c *call, t *charge)   // what it costs
 	answer  func(c *call, o *output)   // what is said to the prompt
 	claim   func(c *call, a *claims)   // what is told about reuse
 	deliver func(c *call, d *delivery) // how it reaches the client
-	reset   func(c *call, r *resetCall)
+	// reset sees a reset before it is carried out.
+	reset func(c *call, r *resetCall)
 	// line receives every line of a channel and returns what is written in its place.
 	line func(channel string, line []byte) [][]byte
 }
@@ -79,7 +82,20 @@ type active struct {
 
 // Faults is the table of all faults, family by family.
 func Faults() []Fault {
-	return slices.Concat(coldFaults(), phantomFaults(), wrongFaults(), qualityFaults(), timingFaults(), transportFaults(), evidenceFaults())
+	var out []Fault
+	for _, family := range []struct {
+		name   string
+		faults []Fault
+	}{
+		{FamilyCold, coldFaults()}, {FamilyPhantom, phantomFaults()}, {FamilyWrong, wrongFaults()}, {FamilyQuality, qualityFaults()},
+		{FamilyTiming, timingFaults()}, {FamilyTransport, transportFaults()}, {FamilyEvidence, evidenceFaults()},
+	} {
+		for _, f := range family.faults {
+			f.Family = family.name
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // ActiveFault is a fault with the value that it was asked for.

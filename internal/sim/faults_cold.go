@@ -1,25 +1,125 @@
 package sim
 
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
 // coldFaults: the cold arm is not cold.
 func coldFaults() []Fault {
+	const slower = "cold arms hit what earlier steps left: cold TTFT too short, speedup too low, and below 1 where the warm arm ran first"
 	return []Fault{
 		{
-			Name: "noop_reset", Family: FamilyCold,
-			Does:  "A reset answers success and clears nothing.",
-			Check: "isolation_canary",
-			Naive: "the cold arm hits the warm twin's blocks: speedup near 1, or below it, in every pair whose warm arm came first",
+			Name: "noop_reset", Does: "A reset answers success and clears nothing.", Check: "isolation_canary", Naive: slower,
 			install: func(*Engine, float64) hooks {
 				return hooks{reset: func(_ *call, r *resetCall) { r.prefix, r.offload, r.donors = false, false, false }}
 			},
 		},
 		{
-			Name: "donor_store_survives", Family: FamilyCold,
-			Does:  "A reset clears the prefix cache, but the donor store stays, whatever was asked.",
-			Check: "donor_store_cold",
-			Naive: "cold arms hit donors of earlier steps: speedup too low, and cold TTFT too short",
+			Name: "reset_says_false", Does: `A reset answers status 200 with {"success": false} and clears nothing.`, Check: "pairs_valid", Naive: slower,
+			install: func(*Engine, float64) hooks {
+				return hooks{reset: func(_ *call, r *resetCall) {
+					r.prefix, r.offload, r.donors, r.success = false, false, false, false
+				}}
+			},
+		},
+		{
+			Name: "reset_busy", Value: "refusals before each success", Default: 1e6,
+			Does: "A reset is refused with status 503 and clears nothing.", Check: "pairs_valid", Naive: slower,
+			install: func(_ *Engine, refusals float64) hooks {
+				refused := 0.0
+				return hooks{reset: func(_ *call, r *resetCall) {
+					if refused++; refused > refusals {
+						refused = 0
+						return
+					}
+					r.prefix, r.offload, r.donors, r.success, r.status = false, false, false, false, http.StatusServiceUnavailable
+				}}
+			},
+		},
+		{
+			Name: "reset_partial_fleet", Value: "workers behind one address", Default: 3,
+			Does: "A reset answers success, but reaches the serving worker only once in so many times.", Check: "isolation_canary", Naive: slower,
+			install: func(_ *Engine, workers float64) hooks {
+				n := 0
+				return hooks{reset: func(_ *call, r *resetCall) {
+					if n++; n%max(1, int(workers)) != 0 {
+						r.prefix, r.offload, r.donors = false, false, false
+					}
+				}}
+			},
+		},
+		{
+			Name: "surviving_tier", Does: "A reset moves every block to a second tier that no reset reaches and that serves from then on.",
+			Check: "donor_store_cold", Naive: slower,
+			install: survivingTier,
+		},
+		{
+			Name: "donor_store_survives", Does: "A reset clears the prefix cache, but the donor store stays, whatever was asked.",
+			Check: "donor_store_cold", Naive: "cold arms hit donors of earlier steps: cold TTFT too short, speedup too low",
 			install: func(*Engine, float64) hooks {
 				return hooks{reset: func(_ *call, r *resetCall) { r.donors = false }}
 			},
+		},
+		{
+			Name: "late_repopulation", Value: "ms until the blocks are back", Default: 20,
+			Does: "A reset clears, and a transfer that was under way puts the blocks back a little later.", Check: "isolation_canary", Naive: slower,
+			install: func(_ *Engine, ms float64) hooks {
+				return hooks{reset: func(c *call, r *resetCall) {
+					if e := c.e; r.prefix {
+						blocks := e.prefix.newestFirst()
+						e.sched.plan(e.cfg.Clock.Now().Add(millis(ms)), func(time.Time) { e.prefix.use(blocks) })
+					}
+				}}
+			},
+		},
+		{
+			Name: "reset_fails_before_warm", Does: "A reset is carried out when the next request arrives, unless that one's id says warm.",
+			Check: "pairs_valid", Naive: "the warm arm hits its own cold twin: speedup far too high, also on controls",
+			install: resetFailsBeforeWarm,
+		},
+	}
+}
+
+func survivingTier(e *Engine, _ float64) hooks {
+	tier := newBlockCache(e.cfg.CapacityBlocks)
+	return hooks{
+		reset: func(c *call, r *resetCall) {
+			if r.prefix {
+				tier.use(c.e.prefix.newestFirst())
+			}
+		},
+		decide: func(c *call, d *decision) {
+			size := c.e.cfg.BlockSize
+			have := (d.prefix + d.offload) / size
+			more := tier.prefix(c.j.hashes[have : reusable(d.prompt, size)/size])
+			if more > 0 {
+				c.act()
+				d.forget()
+				d.offload += more * size
+			}
+		},
+	}
+}
+
+func resetFailsBeforeWarm(*Engine, float64) hooks {
+	var pending resetCall
+	return hooks{
+		reset: func(_ *call, r *resetCall) {
+			pending = *r
+			r.prefix, r.offload, r.donors = false, false, false
+		},
+		before: func(c *call) {
+			late := pending
+			pending = resetCall{}
+			if strings.Contains(c.j.id, "-warm-") {
+				if late.prefix {
+					c.act()
+				}
+				return
+			}
+			c.e.clear(&late)
 		},
 	}
 }

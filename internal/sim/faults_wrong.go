@@ -1,4 +1,144 @@
 package sim
 
+import (
+	"strings"
+
+	"github.com/zeebo/xxh3"
+)
+
 // wrongFaults: reuse that should not have happened.
-func wrongFaults() []Fault { return nil }
+func wrongFaults() []Fault {
+	return []Fault{
+		{
+			Name: "controls_fire", Value: "share of lookup misses", Default: 1,
+			Does:  "A lookup that finds nothing takes the newest donor for half of what is left, and answers from it.",
+			Check: "controls_quiet", Naive: "hit rate and speedup of unrelated prompts count as gain",
+			install: controlsFire,
+		},
+		{
+			Name: "wrong_reuse", Does: "A hit on at least a quarter of a prompt is stretched over all of it, changed names and numbers included, and answered from the donor.",
+			Check: "max-warm-vs-cold-rouge-drop", Naive: "speedup grows with every wrong token that is not recomputed",
+			install: wrongReuse,
+		},
+		{
+			Name: "stale_donor", Value: "resets that spare the donors before one does not", Default: 2,
+			Does: "Most resets of the donor store clear only the prefix cache.", Check: "donor_store_cold", Naive: "cold arms hit donors of earlier steps",
+			install: func(_ *Engine, spared float64) hooks {
+				n := 0.0
+				return hooks{reset: func(_ *call, r *resetCall) {
+					if r.donors {
+						if n++; n <= spared {
+							r.donors = false
+							return
+						}
+						n = 0
+					}
+				}}
+			},
+		},
+		{
+			Name: "cross_tenant_donor", Does: "The prefix cache ignores cache_salt: tenants, and steps isolated by salt, share blocks.",
+			Check: "isolation_canary", Naive: "cold arms hit what other salts left; one tenant's text serves another",
+			install: func(*Engine, float64) hooks {
+				return hooks{before: func(c *call) {
+					if c.j.salt != "" {
+						c.act()
+						c.j.hashes = chain(c.j.ids, c.e.cfg.BlockSize, "")
+					}
+				}}
+			},
+		},
+		{
+			Name: "own_twin_donor", Does: "The donor of a cold recipient, as its id calls itself, outlives every reset.",
+			Check: "pairs_valid", Naive: "the warm arm copies from its own cold twin: speedup far too high",
+			install: ownTwin,
+		},
+		{
+			Name: "prefix_collision", Does: "A block's hash covers only the prompt's first block and its place, so that prompts with one template share everything.",
+			Check: "controls_quiet", Naive: "confirmed reuse near 1 for everything that begins alike, controls included",
+			install: func(*Engine, float64) hooks {
+				return hooks{before: func(c *call) {
+					hashes := c.j.hashes
+					for i := 1; i < len(hashes); i++ {
+						c.act()
+						hashes[i] = xxh3.Hash128(append(hashes[0][:], byte(i), byte(i>>8), byte(i>>16))).Bytes()
+					}
+				}}
+			},
+		},
+	}
+}
+
+func controlsFire(_ *Engine, share float64) hooks {
+	return hooks{
+		decide: func(c *call, d *decision) {
+			if d.semantic > 0 || !d.lookedUp || len(c.e.donors.order) == 0 || !c.chance(share) {
+				return
+			}
+			size := c.e.cfg.BlockSize
+			newest := c.e.donors.order[len(c.e.donors.order)-1]
+			from := d.prefix + d.offload
+			length := min((reusable(d.prompt, size)-from)/2, len(newest.ids)) / size * size
+			if length < c.e.cfg.MinSemanticTokens {
+				return
+			}
+			c.act()
+			d.propose([]piece{{targetStart: from, length: length, donor: newest}}, nil)
+			d.semantic, d.layers = d.found, c.e.cfg.Layers
+		},
+		answer: donorAnswer("controls_fire"),
+	}
+}
+
+func wrongReuse(*Engine, float64) hooks {
+	return hooks{
+		decide: func(c *call, d *decision) {
+			size := c.e.cfg.BlockSize
+			from := d.prefix + d.offload
+			left := reusable(d.prompt, size) - from
+			if d.semantic == 0 || 4*d.semantic < left || d.semantic == left {
+				return
+			}
+			c.act()
+			d.propose([]piece{{targetStart: from, length: left, donor: d.donor}}, nil)
+			d.semantic = d.found
+		},
+		answer: donorAnswer("wrong_reuse"),
+	}
+}
+
+// donorAnswer answers from the donor where a fault has acted.
+func donorAnswer(fault string) func(c *call, o *output) {
+	return func(c *call, o *output) {
+		for _, name := range c.j.acted {
+			if name == fault {
+				*o = c.e.cut(reply(c.j.decision.donor.text, c.j.question), c.j.limit, c.j.fill)
+			}
+		}
+	}
+}
+
+func ownTwin(*Engine, float64) hooks {
+	var kept []*donor
+	return hooks{
+		reset: func(c *call, r *resetCall) {
+			if !r.donors || c.e.donors == nil {
+				return
+			}
+			for _, d := range c.e.donors.order {
+				if strings.Contains(d.requestID, "-cold-") && strings.Contains(d.requestID, "-recipient-") {
+					kept = append(kept, d)
+				}
+			}
+		},
+		before: func(c *call) {
+			for _, d := range kept {
+				c.act()
+				if err := c.e.donors.add(&donor{requestID: d.requestID, salt: d.salt, ids: d.ids, text: d.text}); err != nil {
+					c.e.voice.troubled(c.j, err)
+				}
+			}
+			kept = nil
+		},
+	}
+}

@@ -74,6 +74,7 @@ type claim struct {
 	allocated    *int
 	materialized *int
 	layers       int
+	declined     bool // the engine says that it gave the load up
 	// materializedFor is the request that a load is written down for, copies how often.
 	materializedFor string
 	copies          int

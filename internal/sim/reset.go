@@ -14,8 +14,7 @@ type resetCall struct {
 func (e *Engine) reset(r *resetCall) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now := e.cfg.Clock.Now()
-	e.advance(now)
+	e.advance(e.cfg.Clock.Now())
 	if r.busy = r.busy && e.sched.running > 0; r.busy {
 		// Blocks of running requests cannot be freed: vLLM then clears nothing and says so.
 		r.prefix, r.offload, r.donors = false, false, false
@@ -23,9 +22,15 @@ func (e *Engine) reset(r *resetCall) {
 	r.success, r.status = !r.busy, http.StatusOK
 	e.each(nil, func(h hooks, c *call) { run(h.reset, c, r) })
 	e.resets++
+	e.clear(r)
+	e.voice.cleared(r)
+}
+
+// clear empties the tiers that a reset names. Caller holds the lock.
+func (e *Engine) clear(r *resetCall) {
 	if r.prefix {
 		e.prefix.clear()
-		e.events.cleared(now)
+		e.events.cleared(e.cfg.Clock.Now())
 	}
 	if r.offload {
 		e.offload.clear()
@@ -36,5 +41,4 @@ func (e *Engine) reset(r *resetCall) {
 			r.success = false
 		}
 	}
-	e.voice.cleared(r)
 }

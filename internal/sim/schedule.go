@@ -171,6 +171,11 @@ func wake(j *job) {
 func (e *Engine) begin(j *job, at time.Time) {
 	s := &e.sched
 	j.start, j.state, j.resets = at, running, e.resets
+	e.each(j, func(h hooks, c *call) {
+		if h.before != nil {
+			h.before(c)
+		}
+	})
 	j.decision = e.decide(j)
 	e.each(j, func(h hooks, c *call) { run(h.decide, c, &j.decision) })
 	j.charge = e.cfg.law(&j.decision, j.index)

@@ -398,7 +398,7 @@ func TestNamesDecideNothing(t *testing.T) {
 
 func TestUnknownFaultNamesTheKnown(t *testing.T) {
 	_, err := ParseFaults([]string{"noop_rest"})
-	if err == nil || !strings.HasPrefix(err.Error(), `parsing faults: "noop_rest" is unknown, known are noop_reset, donor_store_survives`) {
+	if err == nil || !strings.HasPrefix(err.Error(), `parsing faults: "noop_rest" is unknown, known are noop_reset, reset_says_false`) {
 		t.Error(err)
 	}
 	if _, err := ParseFaults([]string{"noop_reset=1"}); err == nil || err.Error() != "parsing faults: noop_reset takes no value" {
@@ -409,26 +409,25 @@ func TestUnknownFaultNamesTheKnown(t *testing.T) {
 	}
 }
 
+// In virtual time the client's clock stands still between writes, so gaps are exact.
 func TestRoleChunkEarly(t *testing.T) {
-	c := Config{BaseMS: 80, Faults: []string{"role_chunk_early=50"}}
-	r := start(t, c)
-	body := chatBody("How deep is the lake?")
-	body["stream"] = true
-	text, _ := json.Marshal(body)
-	res, err := http.Post(r.url+"/v1/chat/completions", "application/json", bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	s := bufio.NewScanner(res.Body)
-	var at []time.Time
-	for s.Scan() {
-		if strings.HasPrefix(s.Text(), "data: {") {
-			at = append(at, time.Now())
+	for fault, want := range map[string]time.Duration{"role_chunk_early=50": 50 * time.Millisecond, "comment_early=30": 30 * time.Millisecond} {
+		_, m, client := inMemory(t, Config{BaseMS: 80, Tokenizer: "regex", Faults: []string{fault}})
+		body := chatBody("How deep is the lake?")
+		body["stream"] = true
+		text, _ := json.Marshal(body)
+		res, err := client.Post("http://sim/v1/chat/completions", "application/json", bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if gap := at[1].Sub(at[0]); gap < 45*time.Millisecond {
-		t.Errorf("role chunk came %v before the first output, want 50 ms", gap)
+		defer res.Body.Close()
+		first := m.Now()
+		s := bufio.NewScanner(res.Body)
+		for s.Scan() && !strings.Contains(s.Text(), `"content":"`+"How") {
+		}
+		if gap := time.Duration(m.Now() - first); gap != want {
+			t.Errorf("%s: %v before the first output, want %v", fault, gap, want)
+		}
 	}
 }
 

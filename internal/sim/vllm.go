@@ -209,3 +209,9 @@ func (v *vllm) log(process, level, place, format string, args ...any) {
 
 // pids are made up: nothing may depend on them.
 var pids = map[string]int{"APIServer": 1, "EngineCore_DP0": 11, "Worker_TP0": 21, "Worker_TP1": 22, "Worker_TP2": 23, "Worker_TP3": 24}
+
+// fmtRouter is the line of a KV-aware router that has chosen a worker: an estimate.
+func fmtRouter(e *Engine, total, cached int) []byte {
+	return fmt.Appendf(nil, "%s  INFO dynamo_llm::kv_router::scheduler: Selected worker: 1, logit: %.3f, cached blocks: %d, total blocks: %d",
+		e.cfg.Clock.Now().UTC().Format("2006-01-02T15:04:05.000000Z"), float64(total-cached), cached, total)
+}

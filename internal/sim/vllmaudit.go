@@ -62,10 +62,10 @@ func (v *vllm) write(j *job) {
 	if c.allocated != nil {
 		v.connector("sched", "load_allocated", j, map[string]any{"tokens": *c.allocated, "materialization_kind": kindSpan, "block_id_count": *c.allocated / v.e.cfg.BlockSize})
 	}
+	if c.declined {
+		v.worker(j, "runtime_materialization_declined", c, map[string]any{"declined_reason": "donor_gone", "donor_id": c.donorID})
+	}
 	if c.materialized == nil {
-		if c.allocated != nil {
-			v.worker(j, "runtime_materialization_declined", c, map[string]any{"declined_reason": "no_kv_layers_materialized", "donor_id": c.donorID})
-		}
 		return
 	}
 	for range c.copies {

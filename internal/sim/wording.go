@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 )
 
@@ -71,12 +72,17 @@ func (s *openAIStream) head(buf []byte) []byte {
 	return s.event(buf, true, "", "")
 }
 
-func (s *openAIStream) chunk(buf []byte, i int) []byte {
-	return s.event(buf, false, s.j.out.chunks[i], "")
+func (s *openAIStream) chunk(buf []byte, text string) []byte {
+	return s.event(buf, false, text, "")
 }
 
 func (s *openAIStream) tail(buf []byte) []byte {
 	buf = s.event(buf, false, "", s.j.out.reason)
+	if s.usage && s.j.delivery.usageTwice {
+		buf = s.open(append(buf, "data: "...))
+		buf = fmt.Appendf(buf, `,"choices":[],"usage":{"prompt_tokens":%d,"total_tokens":%d,"completion_tokens":%d,"prompt_tokens_details":null}}`+"\n\n",
+			s.j.decision.prompt, s.j.decision.prompt+s.j.out.tokens, s.j.out.tokens)
+	}
 	if s.usage {
 		buf = s.open(append(buf, "data: "...))
 		buf = append(buf, `,"choices":[],"usage":`...)
