@@ -17,6 +17,7 @@ const (
 	MethodOrder         = "order_statistic"        // exact ranks, binomial
 	MethodOrderInterp   = "order_statistic_interp" // Hettmansperger and Sheather 1986
 	MethodWilcoxon      = "wilcoxon_inversion"     // the shifts that a signed-rank test does not reject
+	MethodBootstrapSE   = "bootstrap_se"           // Student's quantile times the standard deviation of the resampled estimates
 	MethodWelch         = "welch"                  // two samples, unequal variances
 )
 

@@ -3,6 +3,7 @@ package stat
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -143,7 +144,8 @@ func GeoMean(ratios []float64, o Options) Interval {
 // Used for order effects: log ratios of pairs that ran cold first against those that ran warm first.
 // Fewer than two values on a side: the point, where it exists, without bounds.
 func MeanDifference(a, b []float64, o Options) Interval {
-	iv, ok := begin(append(append([]float64(nil), a...), b...), o.method(MethodWelch), o)
+	o.Hits = nil // marks of one sample
+	iv, ok := begin(slices.Concat(a, b), o.method(MethodWelch), o)
 	if !ok {
 		return iv
 	}

@@ -7,6 +7,8 @@ import (
 // RatioOfSums returns sum(num)/sum(den) and a paired bootstrap interval: num[i] and den[i] are drawn together.
 // Methods: bootstrap_t (the default), percentile, bca. This is how a rate over blocks or tokens aggregates (contract: sum over
 // sum, never a mean of row rates).
+// Where bootstrap_t has no finite bounds (few rows differ), bca takes its place, named in Method, with a coverage_warning.
+// The bounds of a rate may leave [0,1]: the method does not know that it is one.
 // Slices of different length, or sum(den) = 0: not computable.
 // The standard error inside bootstrap_t is the linearised one of a ratio estimator (Cochran 1977, section 6.4).
 func RatioOfSums(num, den []float64, o Options) Interval {
@@ -51,13 +53,27 @@ func RatioOfSums(num, den []float64, o Options) Interval {
 		}
 		return r, se
 	})
+	if out.Resamples > 0 && !out.Computable() {
+		o.Method = MethodBCa
+		out = Bootstrap(len(num), o, estimate)
+		if out.Computable() {
+			out.warn(WarnCoverage, "%d rows too alike for bootstrap_t; bca in its place", len(num))
+		}
+		return out
+	}
 	if out.Computable() {
 		e := make([]float64, len(num))
 		for i := range e {
 			e[i] = num[i] - out.Point*den[i]
 		}
+		hits := 0 // rows that add to the numerator: the rarer kind decides, as for a mixture's mean
+		for _, v := range num {
+			if v > 0 {
+				hits++
+			}
+		}
 		out.judgeCoverage(EstimateRatioOfSums, Shape{
-			N: len(num), Hits: Unknown, Misses: Unknown, Uniform: o.Uniform, Skewness: Skewness(e),
+			N: len(num), Hits: hits, Misses: len(num) - hits, Uniform: o.Uniform, Skewness: Skewness(e),
 			LogScatter: math.NaN(), LogTails: math.NaN(),
 		})
 	}

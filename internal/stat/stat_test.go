@@ -101,6 +101,39 @@ func TestHardInputs(t *testing.T) {
 	}
 }
 
+// Whatever the values, no panic, and bounds come in order, both or neither.
+func TestTorture(t *testing.T) {
+	palette := []float64{
+		0, math.Copysign(0, -1), 1, 1, 1, -1, 2, 0.5, 1e-300, 5e-324, 1e308, -1e308, math.MaxFloat64, 1 + 1e-15, math.Pi,
+		math.NaN(), math.Inf(1), math.Inf(-1),
+	}
+	r := rand.New(rand.NewPCG(9, 9))
+	for range 400 {
+		x := make([]float64, r.IntN(12))
+		finite := r.IntN(4) > 0
+		for i := range x {
+			x[i] = palette[r.IntN(len(palette))]
+			for finite && (math.IsNaN(x[i]) || math.IsInf(x[i], 0)) {
+				x[i] = palette[r.IntN(len(palette))]
+			}
+		}
+		for _, e := range estimates {
+			for _, m := range e.methods {
+				iv := e.of(x, Options{Method: m, Resamples: 1 + r.IntN(40), Level: []float64{0, 0.5, 0.999999}[r.IntN(3)]})
+				if math.IsNaN(iv.Lo) != math.IsNaN(iv.Hi) || iv.Lo > iv.Hi || math.IsInf(iv.Lo, 0) || math.IsInf(iv.Hi, 0) || !iv.Computable() && len(iv.Warnings) == 0 {
+					t.Fatalf("%s %s of %v = %+v", e.name, m, x, iv)
+				}
+			}
+		}
+		WilcoxonSignedRank(x)
+		SignTest(x)
+		SignFlip(x, Options{Resamples: 10})
+		Holm(x)
+		MeanDifference(x, x, Options{})
+		Drop([][]float64{x}, x, make([]int, len(x)), Options{Resamples: 10})
+	}
+}
+
 func TestBoundsEncloseAndWidenWithLevel(t *testing.T) {
 	x := wave(40)
 	for _, e := range estimates {
@@ -239,6 +272,11 @@ func TestRatioOfSumsAgainstSciPy(t *testing.T) {
 	}
 	if iv := RatioOfSums([]float64{0, 0}, []float64{0, 0}, Options{}); !math.IsNaN(iv.Point) || iv.Computable() {
 		t.Errorf("no denominator: %+v", iv)
+	}
+	// One row of ten differs: a third of the resamples have no variation.
+	few := RatioOfSums([]float64{0, 0, 0, 0, 0, 0, 0, 0, 0, 3}, slices.Repeat([]float64{4}, 10), Options{})
+	if few.Method != MethodBCa || !few.Computable() || !few.CoverageWarned() {
+		t.Errorf("one row differs: %+v", few)
 	}
 	if iv := RatioOfSums([]float64{1, 3}, []float64{2, 6}, Options{}); iv.Lo != 0.5 || iv.Hi != 0.5 {
 		t.Errorf("equal rates: %+v", iv)
