@@ -1,0 +1,213 @@
+package judge
+
+import (
+	"testing"
+
+	"sembench"
+)
+
+// failing lists the checks that do not pass.
+func failing(r sembench.Result) (out []string) {
+	for _, c := range r.Checks {
+		if c.Outcome == sembench.Fail || c.Outcome == sembench.Inconclusive {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+func (s *scene) recipients(do func(o *sembench.Observation)) {
+	for i := range s.in.Observations {
+		if o := &s.in.Observations[i]; o.Role == sembench.RoleRecipient && o.Arm != sembench.ArmExact {
+			do(o)
+		}
+	}
+}
+
+// firstHit is the first warm recipient that reused semantically.
+func (s *scene) firstHit() *sembench.Observation {
+	for i := range s.in.Observations {
+		if o := &s.in.Observations[i]; o.Role == sembench.RoleRecipient && o.Arm == sembench.ArmWarm && *o.ExternalCachedTokens() > 0 {
+			return o
+		}
+	}
+	panic("the scene has no hit")
+}
+
+func usageDetails(o *sembench.Observation) map[string]any {
+	return o.Usage["prompt_tokens_details"].(map[string]any)
+}
+
+// Every check is broken by one damage, and that damage breaks no other check. pairs_valid may follow where the damage takes
+// the proof of cold from every pair.
+func TestEachCheckAlone(t *testing.T) {
+	canaryPrefix := func(s *scene) {
+		for i := range s.in.Observations {
+			if o := &s.in.Observations[i]; o.Isolation != nil && len(o.Isolation.Canary) > 0 {
+				o.Isolation.Canary[2].Observed, o.Isolation.Canary[2].Outcome = new(480.0), sembench.Fail
+				o.Isolation.Canary[3].Observed, o.Isolation.Canary[3].Outcome = new(480.0), sembench.Fail
+			}
+		}
+	}
+	tests := []struct {
+		check, name string
+		damage      func(s *scene)
+		follows     bool // pairs_valid fails too
+	}{
+		{"isolation_canary", "no reset does anything", canaryPrefix, true},
+		{"donor_store_cold", "the donor store survives", func(s *scene) {
+			for i := range s.in.Observations {
+				if o := &s.in.Observations[i]; o.Isolation != nil && len(o.Isolation.Canary) > 0 {
+					o.Isolation.Canary[3].Observed, o.Isolation.Canary[3].Outcome = new(480.0), sembench.Fail
+				}
+			}
+		}, true},
+		{"cached_tokens_reported", "always 0", func(s *scene) {
+			for i := range s.in.Observations {
+				d := usageDetails(&s.in.Observations[i])
+				d["cached_tokens"], d["local_cached_tokens"], d["external_cached_tokens"] = num(0), num(0), num(0)
+			}
+		}, false},
+		{"cached_tokens_reported", "never there", func(s *scene) {
+			for i := range s.in.Observations {
+				delete(s.in.Observations[i].Usage, "prompt_tokens_details")
+			}
+		}, false},
+		{"usage_channel", "external tokens of one response", func(s *scene) {
+			d := usageDetails(s.firstHit())
+			d["external_cached_tokens"], d["cached_tokens"] = num(320), num(320+64)
+		}, false},
+		{"usage_channel", "a sum that is none", func(s *scene) { usageDetails(s.firstHit())["cached_tokens"] = num(960) }, false},
+		{"usage_channel", "local tokens against two counts of the engine", func(s *scene) {
+			for i := range s.in.Observations {
+				d := usageDetails(&s.in.Observations[i])
+				if o := &s.in.Observations[i]; o.Arm == armCanary && *o.CachedTokens() == 480 && *o.ExternalCachedTokens() == 0 {
+					d["local_cached_tokens"], d["cached_tokens"] = num(240), num(240)
+				}
+			}
+		}, false},
+		{"log_channel", "one materialization lost", func(s *scene) {
+			e := s.in.Evidence
+			e.Events["materialized"] = e.Events["materialized"][1:]
+		}, false},
+		{"log_channel", "the tokens of one line", func(s *scene) { s.in.Evidence.Events["materialized"][3]["tokens"] = 160 }, false},
+		{"counter_channel", "external hits", func(s *scene) { s.in.Window.Total.Deltas[counterExternalHits] += 640 }, false},
+		{"counter_channel", "local hits", func(s *scene) { s.in.Window.Total.Deltas[counterPrefixHits] -= 640 }, false},
+		{"audit_channel", "materialized tokens of one request", func(s *scene) { *s.audit[s.firstHit().RequestID].Materialized = 320 }, false},
+		{"audit_channel", "materialization of one request", func(s *scene) { s.audit[s.firstHit().RequestID].Materialized = nil }, false},
+		{"hits_materialize", "announced, never written", func(s *scene) {
+			s.in.Evidence.Events["materialized"] = nil
+			for _, r := range s.audit {
+				r.Materialized = nil
+			}
+		}, false},
+		{"first_event_is_output", "a role chunk 50 ms early", func(s *scene) {
+			for i := range s.in.Observations {
+				o := &s.in.Observations[i]
+				o.Stamps.FirstEvent = new(*o.Stamps.FirstOutput - 50e6)
+			}
+		}, false},
+		{"no_engine_errors", "an error inside a response", func(s *scene) {
+			o := s.firstHit()
+			o.Status, o.Error = sembench.StatusFailed, &sembench.RequestError{Class: sembench.ErrorInband}
+		}, false},
+		{"no_engine_errors", "an error in the log", func(s *scene) { s.in.Evidence.ErrorCount = 1 }, false},
+		{"controls_quiet", "controls twice as fast", func(s *scene) {
+			s.recipients(func(o *sembench.Observation) {
+				if o.Arm == sembench.ArmWarm && o.ItemID >= "item-08" && o.ItemID < "item-16" {
+					o.Stamps.FirstOutput = new(*o.Stamps.WriteStart + 50e6)
+					o.Stamps.FirstEvent = o.Stamps.FirstOutput
+				}
+			})
+		}, false},
+		{"controls_quiet", "controls reuse", func(s *scene) {
+			s.recipients(func(o *sembench.Observation) {
+				if o.Arm == sembench.ArmWarm && o.ItemID == "item-08" {
+					d := usageDetails(o)
+					d["cached_tokens"], d["local_cached_tokens"] = num(480), num(480)
+					s.in.Window.Total.Deltas[counterPrefixHits] += 480
+					s.in.Window.Total.Deltas[counterLocalSource] += 480
+				}
+			})
+		}, false},
+		{"order_effect", "the second arm of a pair is faster", func(s *scene) {
+			s.recipients(func(o *sembench.Observation) {
+				if *o.Order == 1 {
+					o.Stamps.FirstOutput = new(*o.Stamps.WriteStart + (*o.Stamps.FirstOutput-*o.Stamps.WriteStart)*6/10)
+					o.Stamps.FirstEvent = o.Stamps.FirstOutput
+				}
+			})
+		}, false},
+		{"pairs_valid", "most pairs excluded", func(s *scene) {
+			n := 0
+			s.recipients(func(o *sembench.Observation) {
+				if o.Arm == sembench.ArmWarm {
+					if n++; n > 3 {
+						o.Status, o.Reason = sembench.StatusExcluded, new("donor_failed")
+					}
+				}
+			})
+		}, false},
+	}
+	for _, test := range tests {
+		t.Run(test.check+"/"+test.name, func(t *testing.T) {
+			s := honest()
+			if test.check == "order_effect" { // a randomisation test of 8 pairs cannot reach p = 0.001
+				s = newScene()
+				s.canary(0, 0)
+				for i := range 24 {
+					s.item(arms{transform: "fuzzy_edit", cold: 100, warm: 100, donorMS: 90, warmIsFirst: i%2 == 0})
+				}
+				s.canary(0, 0)
+			}
+			test.damage(s)
+			r := build(t, s)
+			got := failing(r)
+			want := map[string]bool{test.check: true}
+			if test.follows {
+				want["pairs_valid"] = true
+			}
+			for _, name := range got {
+				if !want[name] {
+					t.Errorf("%s fails too", name)
+				}
+				delete(want, name)
+			}
+			for name := range want {
+				t.Errorf("%s does not fail: %+v", name, r.Checks)
+			}
+		})
+	}
+}
+
+// Where two channels differ and nothing else speaks, neither is accused and both are inconclusive.
+func TestUndecidedDispute(t *testing.T) {
+	s := honest()
+	s.in.Evidence, s.in.Window = nil, nil
+	*s.audit[s.firstHit().RequestID].Materialized = 320
+	r := build(t, s)
+	outcomes := map[string]string{}
+	for _, c := range r.Checks {
+		outcomes[c.Name] = c.Outcome
+	}
+	if outcomes["usage_channel"] != sembench.Inconclusive || outcomes["audit_channel"] != sembench.Inconclusive {
+		t.Errorf("outcomes = %v", outcomes)
+	}
+	if len(r.Contradictions) != 1 || r.Contradictions[0] == "" {
+		t.Errorf("contradictions = %q", r.Contradictions)
+	}
+}
+
+// With one source there is nothing to compare, and no check claims that there was.
+func TestOneChannel(t *testing.T) {
+	s := honest()
+	s.in.Evidence, s.in.Window, s.in.Audit = nil, nil, nil
+	for _, c := range build(t, s).Checks {
+		switch c.Name {
+		case "usage_channel", "log_channel", "counter_channel", "audit_channel", "hits_materialize":
+			if c.Outcome != sembench.NotJudged {
+				t.Errorf("%s = %s", c.Name, c.Outcome)
+			}
+		}
+	}
+}
