@@ -87,9 +87,10 @@ type Config struct {
 	RouteHeaders []string
 	TLS          *tls.Config
 	UseProxy     bool
-	// Dial and Clock replace network and time in tests.
+	// Dial, Clock and Sleep replace network and time where there is no wall time; nil for the real ones.
 	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
 	Clock wire.Clock
+	Sleep func(ctx context.Context, d time.Duration) error
 }
 
 func orDefault[T comparable](value *T, otherwise T) {
@@ -118,6 +119,9 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.Concurrency, 1)
 	orDefault(&c.CalibrationPairs, 30)
 	orDefault(&c.IncludeText, "full")
+	if c.Sleep == nil {
+		c.Sleep = sleep
+	}
 	if c.SamplingSeed == nil {
 		c.SamplingSeed = new(int64)
 	}

@@ -67,16 +67,23 @@ type resetResult struct {
 	detail string
 }
 
-// resetAll resets every address, one after the other, each retried while the engine says that it is busy. Done only if
-// all of them said that they did it: a status is not enough, since an engine may answer 200 with success false.
-func resetAll(ctx context.Context, client *wire.Client, urls []string, patience time.Duration) resetResult {
+// resetter resets engines. Sleep is the wait between attempts, patience how much of it one reset may take.
+type resetter struct {
+	client   *wire.Client
+	sleep    func(context.Context, time.Duration) error
+	patience time.Duration
+}
+
+// all resets every address, one after the other, each retried while the engine says that it is busy. Done only if all
+// of them said that they did it: a status is not enough, since an engine may answer 200 with success false.
+func (r resetter) all(ctx context.Context, urls []string) resetResult {
 	if len(urls) == 0 {
 		return resetResult{odd: true, detail: "no reset address"}
 	}
 	all := resetResult{done: true}
 	var details []string
 	for _, address := range urls {
-		one := resetOne(ctx, client, address, patience)
+		one := r.one(ctx, address)
 		all.done = all.done && one.done
 		all.odd = all.odd || one.odd
 		if one.odd {
@@ -87,30 +94,26 @@ func resetAll(ctx context.Context, client *wire.Client, urls []string, patience 
 	return all
 }
 
-func resetOne(ctx context.Context, client *wire.Client, address string, patience time.Duration) resetResult {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (r resetter) one(ctx context.Context, address string) resetResult {
+	ctx, cancel := context.WithTimeout(ctx, r.patience) // a reset that hangs
 	defer cancel()
-	wait := 5 * time.Millisecond
-	var last string
+	wait, waited := 5*time.Millisecond, time.Duration(0)
 	for attempt := 1; ; attempt++ {
-		answer, failure := client.Call(ctx, http.MethodPost, address, nil, 64<<10)
-		done, busy := false, false
-		switch {
-		case failure != nil:
-			last = failure.Class + ": " + failure.Message
-			if ctx.Err() != nil && attempt > 1 {
-				last = "still busy after " + patience.String()
-			}
-		default:
-			done, busy, last = readReset(answer)
-			last = client.Clean(last)
+		answer, failure := r.client.Call(ctx, http.MethodPost, address, nil, 64<<10)
+		if failure != nil {
+			return resetResult{odd: true, detail: failure.Class + ": " + failure.Message}
 		}
+		done, busy, detail := readReset(answer)
+		detail = r.client.Clean(detail)
 		switch {
 		case done:
 			return resetResult{done: true, odd: attempt > 1, detail: fmt.Sprintf("done at attempt %d", attempt)}
-		case !busy || sleep(ctx, wait) != nil:
-			return resetResult{odd: true, detail: last}
+		case !busy:
+			return resetResult{odd: true, detail: detail}
+		case waited >= r.patience || r.sleep(ctx, wait) != nil:
+			return resetResult{odd: true, detail: "still busy after " + r.patience.String() + ": " + detail}
 		}
+		waited += wait
 		wait = min(2*wait, 500*time.Millisecond)
 	}
 }

@@ -264,7 +264,7 @@ func (f *flight) workingResets(ctx context.Context, base string, named []string)
 	var details []string
 	for _, urls := range candidates {
 		// A reset that only says busy may be one that can never succeed here: its turn is short.
-		result := resetAll(ctx, f.client, urls, min(f.cfg.ResetTimeout, resetTrial))
+		result := resetter{f.client, f.cfg.Sleep, min(f.cfg.ResetTimeout, resetTrial)}.all(ctx, urls)
 		if result.done {
 			return urls, ""
 		}
@@ -309,7 +309,7 @@ func (f *flight) ownSalt(name string) salt {
 
 func (f *flight) twice(ctx context.Context, text string, s salt) (first, second sembench.Observation) {
 	first = f.ask(ctx, f.cfg.BaseURL, text, s, 1)
-	sleep(ctx, f.cfg.PostDonorDelay)
+	f.cfg.Sleep(ctx, f.cfg.PostDonorDelay)
 	return first, f.ask(ctx, f.cfg.BaseURL, text, s, 1)
 }
 
@@ -372,7 +372,7 @@ func (f *flight) isolation(ctx context.Context) error {
 	}
 	if f.report.Isolation == Reset {
 		// What the pre-flight left behind is gone before anything is measured.
-		resetAll(ctx, f.client, f.report.ResetURLs, f.cfg.ResetTimeout)
+		resetter{f.client, f.cfg.Sleep, f.cfg.ResetTimeout}.all(ctx, f.report.ResetURLs)
 		return nil
 	}
 	if f.report.Isolation == Salt {

@@ -184,7 +184,7 @@ func TestResets(t *testing.T) {
 		defer server.Close()
 		client := wire.New(wire.Options{})
 		defer client.Close()
-		result := resetAll(t.Context(), client, []string{server.URL}, 60*time.Millisecond)
+		result := resetter{client, sleep, 60 * time.Millisecond}.all(t.Context(), []string{server.URL})
 		if result.done != done || (resets == 1) != (n == 1) {
 			t.Errorf("%s: done %v after %d resets (%s)", name, result.done, n, result.detail)
 		}
@@ -203,12 +203,13 @@ func TestResets(t *testing.T) {
 	e.busy = 2
 	client := wire.New(wire.Options{})
 	defer client.Close()
+	reset := resetter{client, sleep, time.Second}
 	one, other := e.server.URL+"/reset_prefix_cache", newEngine(t).server.URL+"/no_such"
-	if r := resetAll(t.Context(), client, []string{one}, time.Second); !r.done || !r.odd {
+	if r := reset.all(t.Context(), []string{one}); !r.done || !r.odd {
 		t.Errorf("a reset that was busy twice: %+v, want done and odd", r)
 	}
 	for _, urls := range [][]string{{one, other}, {other, one}, nil} {
-		if r := resetAll(t.Context(), client, urls, time.Second); r.done {
+		if r := reset.all(t.Context(), urls); r.done {
 			t.Errorf("resetting %v failed in one place and counts as done", urls)
 		}
 	}

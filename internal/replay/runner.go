@@ -148,7 +148,7 @@ func (r *runner) isolate(ctx context.Context, base string, parts ...string) (sem
 	parts = append([]string{r.cfg.RunID, head.StartedAtUTC}, parts...)
 	switch r.cfg.Isolation {
 	case Reset:
-		result := resetAll(ctx, r.client, r.cfg.resets(base), r.cfg.ResetTimeout)
+		result := resetter{r.client, r.cfg.Sleep, r.cfg.ResetTimeout}.all(ctx, r.cfg.resets(base))
 		status := sembench.IsolationFailed
 		if result.done {
 			status = sembench.IsolationAccepted

@@ -76,7 +76,7 @@ func (r *runner) step(ctx context.Context, plan pairPlan, order, attempt int) (o
 
 // settle waits for the donors' KV to be stored, outside any latency.
 func (r *runner) settle(ctx context.Context, donors []sembench.DonorStatus) {
-	sleep(ctx, r.cfg.PostDonorDelay)
+	r.cfg.Sleep(ctx, r.cfg.PostDonorDelay)
 	if r.cfg.AwaitDonors == nil {
 		return
 	}
@@ -108,7 +108,7 @@ func (r *runner) donors(ctx context.Context, p place, list []supply, s salt) ([]
 			status.Status = sembench.StatusFailed
 			r.refusal(o)
 			wait, again := retryDonor(o)
-			if !again || sleep(ctx, wait) != nil {
+			if !again || r.cfg.Sleep(ctx, wait) != nil {
 				break
 			}
 			p.retry = true
