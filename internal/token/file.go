@@ -134,6 +134,7 @@ func parseFile(data []byte) (*bpe, error) {
 	if t.model, err = file.Model.model(byteLevel); err != nil {
 		return nil, err
 	}
+	t.cutAtMarks(file.Model, n, p)
 	if err := t.add(file.AddedTokens); err != nil {
 		return nil, err
 	}

@@ -81,14 +81,17 @@ func normalForm(form norm.Form) rewrite {
 	}
 }
 
-// prepend puts mark before text that is not empty and does not begin with unless (if that is not empty).
-func prepend(mark, unless string) rewrite {
+// prepend puts head before text that is not empty and does not begin with unless (if that is not empty).
+func prepend(head, unless string) rewrite {
 	return func(text string, trace bool) derived {
 		if text == "" || unless != "" && strings.HasPrefix(text, unless) {
 			return derived{text: text}
 		}
-		b := builder{trace: trace}
-		b.write(mark, 0)
+		if !trace {
+			return derived{text: head + text}
+		}
+		b := builder{trace: true}
+		b.write(head, 0)
 		for i := range len(text) {
 			b.write(text[i:i+1], i+1)
 		}
@@ -103,6 +106,9 @@ func replace(p pattern, content string) (rewrite, error) {
 		return nil, err
 	}
 	return func(text string, trace bool) derived {
+		if p.String != nil && !trace {
+			return derived{text: strings.ReplaceAll(text, *p.String, content)}
+		}
 		b := builder{trace: trace}
 		from := 0
 		for _, m := range find(text) {
