@@ -190,6 +190,7 @@ def main():
     parser.add_argument("--musique", default=os.path.join(HERE, "../../shared/data/musique/musique_s.json"))
     parser.add_argument("--output", default=os.path.join(HERE, "semblend_vectors.json.gz"))
     parser.add_argument("--per-cell", type=int, default=PER_CELL)
+    parser.add_argument("--first-seed", type=int, default=0, help="other cases than the recorded ones")
     args = parser.parse_args()
     with open(args.musique, encoding="utf-8") as f:
         corpus = [[words(c["text"]) for c in item["ctxs"]] for item in json.load(f)]
@@ -198,7 +199,7 @@ def main():
     rows = []
     for kind in CLASSES:
         for size in SIZES:
-            for seed in range(args.per_cell):
+            for seed in range(args.first_seed, args.first_seed + args.per_cell):
                 donors, target = case(kind, size, seed, corpus)
                 planner = semblend_planner.Planner()
                 for i, d in enumerate(donors):

@@ -1,10 +1,5 @@
 package plan
 
-import (
-	"cmp"
-	"slices"
-)
-
 // This file holds what both paths of `semblend` share: dense token ids, the overlap of two chunks, the
 // pairing of their tokens and the context gate.
 
@@ -114,22 +109,20 @@ func (p *postings) distinct(chunk []int32, f func(id, count int32)) {
 	}
 }
 
-// pairTokens appends the copies that a fuzzy chunk makes, as offsets within target and donor chunk: equal
-// tokens at the same offset first, then each remaining target token from the first free donor token with
-// its id. The result is ascending in the target.
-func pairTokens(dst []pair, target, donor []int32) []pair {
-	from := len(dst)
-	n := min(len(target), len(donor))
+// pairTokens appends the copies that a fuzzy chunk makes, as offsets within target and donor chunk: each
+// target token from the first free donor token with its id, ascending in the target. With aligned, equal
+// tokens at the same offset are paired before any other.
+func pairTokens(dst []pair, target, donor []int32, aligned bool) []pair {
 	taken := make([]bool, len(donor))
-	for i := range n {
-		if same(target[i], donor[i]) {
-			dst = append(dst, pair{i, i})
+	stays := func(i int) bool { return aligned && i < len(donor) && same(target[i], donor[i]) }
+	for i := range target {
+		if stays(i) {
 			taken[i] = true
 		}
 	}
-	same := len(dst)
 	for i, id := range target {
-		if id < 0 || i < n && taken[i] && donor[i] == id {
+		if stays(i) {
+			dst = append(dst, pair{i, i})
 			continue
 		}
 		for j, d := range donor {
@@ -139,9 +132,6 @@ func pairTokens(dst []pair, target, donor []int32) []pair {
 				break
 			}
 		}
-	}
-	if same < len(dst) {
-		slices.SortFunc(dst[from:], func(a, b pair) int { return cmp.Compare(a.t, b.t) })
 	}
 	return dst
 }

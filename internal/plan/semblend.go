@@ -55,6 +55,7 @@ const (
 	fallbackTokens = 2048 // longest target for which that is tried
 	exactRunTokens = 64   // shortest run at any offset
 	exactRunMax    = 8    // runs taken per donor
+	exactRunPlaces = 64   // donor positions tried per target position
 	exactRunEnough = 0.50 // copied share at which exact runs end the search
 	editTokens     = 4096 // longest sequence that is aligned by edit distance
 	chunkWindow    = 16   // chunks to either side that a fuzzy chunk looks for its donor chunk
@@ -175,7 +176,7 @@ func (s *semblend) search(t Target) proposal {
 func (s *semblend) byOverlap(target []uint32) proposal {
 	n := len(target)
 	none := proposal{reason: "no_donor_match"}
-	if n > fallbackTokens || n < 2*s.c {
+	if n > fallbackTokens {
 		return none
 	}
 	var best alignment

@@ -39,24 +39,36 @@ func (m *multiDonor) plan(s *semblend, target []uint32) []sembench.Span {
 	return m.spans(s)
 }
 
-// exact gives each full target chunk the first place with its content that no earlier chunk took.
+// exact gives each full target chunk the donor chunk that continues the match before it, taken or not, else
+// the first place with its content that no earlier chunk took.
 func (m *multiDonor) exact(s *semblend, target []uint32) {
 	if m.used == nil {
 		m.used = map[place]bool{}
 	}
 	clear(m.used)
 	m.matches = m.matches[:0]
+	var last place
 	for ; len(target) >= s.c; target = target[s.c:] {
-		var x match
-		for _, p := range s.index[block.Of(target[:s.c])] {
-			if !m.used[p] {
-				m.used[p] = true
-				x = match{donor: p.donor, chunk: p.chunk}
-				break
-			}
+		h := block.Of(target[:s.c])
+		next := place{last.donor, last.chunk + 1}
+		if last.donor == nil || next.chunk >= len(last.donor.hashes) || last.donor.hashes[next.chunk] != h {
+			next = m.unused(s.index[h])
 		}
-		m.matches = append(m.matches, x)
+		if next.donor != nil {
+			m.used[next] = true
+		}
+		m.matches = append(m.matches, match{donor: next.donor, chunk: next.chunk})
+		last = next
 	}
+}
+
+func (m *multiDonor) unused(places []place) place {
+	for _, p := range places {
+		if !m.used[p] {
+			return p
+		}
+	}
+	return place{}
 }
 
 // fuzzy gives each unmatched chunk the candidates' unused chunk that overlaps it most; ties keep the donor
@@ -227,7 +239,7 @@ func (m *multiDonor) spans(s *semblend) (spans []sembench.Span) {
 			spans = extended(spans, sembench.Span{TargetStart: at, Length: s.c, DonorID: x.donor.id, DonorStart: from, Class: sembench.IdenticalContiguous})
 			continue
 		}
-		m.pairs = pairTokens(m.pairs[:0], s.target[at:at+s.c], s.denseOf(x.donor)[from:from+s.c])
+		m.pairs = pairTokens(m.pairs[:0], s.target[at:at+s.c], s.denseOf(x.donor)[from:from+s.c], false)
 		for _, p := range m.pairs {
 			spans = extended(spans, sembench.Span{TargetStart: at + p.t, Length: 1, DonorID: x.donor.id, DonorStart: from + p.d, Class: sembench.IdenticalScattered})
 		}

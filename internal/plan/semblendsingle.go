@@ -89,7 +89,7 @@ func (a *alignment) measure() {
 // runs takes the longest exact runs at any offset, whole, no two overlapping in target or donor.
 func (a *aligner) runs(r *alignment, target, donor []int32, c int) {
 	*r = alignment{pairs: r.pairs[:0]}
-	found := a.maximalRuns(target, donor)
+	found := scanRuns(a.maximalRuns(target, donor))
 	slices.SortStableFunc(found, func(x, y run) int { return cmp.Compare(y.end-y.start, x.end-x.start) })
 	var kept []run
 	for _, x := range found {
@@ -113,7 +113,40 @@ func (a *aligner) runs(r *alignment, target, donor []int32, c int) {
 	r.measure()
 }
 
-// maximalRuns returns every maximal run of at least exactRunTokens, by target then donor position. Windows
+// scanRuns picks the longest run at each target position, ties by donor position, and goes on behind its
+// end, as the package scans. At most exactRunPlaces donor positions are looked at, lowest first. runs must
+// ascend by target and, within it, by donor.
+func scanRuns(runs []run) (found []run) {
+	at := 0
+	for {
+		next := -1
+		for _, r := range runs {
+			if last := r.end - exactRunTokens; last >= at && (next < 0 || max(r.start, at) < next) {
+				next = max(r.start, at)
+			}
+		}
+		if next < 0 {
+			return found
+		}
+		var here []run
+		for _, r := range runs {
+			if r.start <= next && next <= r.end-exactRunTokens {
+				here = append(here, r)
+			}
+		}
+		slices.SortFunc(here, func(x, y run) int { return cmp.Compare(y.shift, x.shift) })
+		best := here[0]
+		for _, r := range here[:min(len(here), exactRunPlaces)] {
+			if r.end-r.start > best.end-best.start {
+				best = r
+			}
+		}
+		found = append(found, best)
+		at = best.end
+	}
+}
+
+// maximalRuns returns every maximal run of at least exactRunTokens, by target, then donor position. Windows
 // of half that length at half that stride in the donor find them all.
 func (a *aligner) maximalRuns(target, donor []int32) (found []run) {
 	const w = exactRunTokens / 2
@@ -203,7 +236,7 @@ func (a *aligner) chunks(r *alignment, target, donor []int32, c int, similarity 
 		}
 		from := len(r.pairs)
 		t, d := target[i*c:(i+1)*c], donor[m.chunk*c:(m.chunk+1)*c]
-		r.pairs = pairTokens(r.pairs, t, d)
+		r.pairs = pairTokens(r.pairs, t, d, true)
 		switch {
 		case !m.fuzzy:
 			r.exactChunks++
