@@ -52,6 +52,7 @@ reads the engine's own evidence, and gates it in CI.`,
 // verbs lists the commands in the order of formats.md section 5.
 func verbs() []*cobra.Command {
 	return []*cobra.Command{
+		benchCommand(),
 		buildCommand(), auditCommand(), checksumCommand(), freezeCommand(), verifyFrozenCommand(),
 		snapshotCommand(), windowCommand(), summarizeCommand(), collectCommand(),
 		simCommand(), versionCommand(), docsCommand(),

@@ -193,3 +193,20 @@ func (f *setting) addInts(members []string) error {
 	f.value.Set(reflect.ValueOf(out))
 	return nil
 }
+
+// Gate tells whether the named gate was asked for, and its threshold (0 for one that has none).
+func (s *Scenario) Gate(name string) (threshold float64, asked bool) {
+	f := s.setting(name)
+	if f == nil {
+		return 0, false
+	}
+	switch v := f.value.Interface().(type) {
+	case *float64:
+		if v != nil {
+			return *v, true
+		}
+	case bool:
+		return 0, v
+	}
+	return 0, false
+}

@@ -59,7 +59,8 @@ type Scenario struct {
 	Paired              bool     `flag:"paired" default:"true" help:"measure cold and warm twins of every item"`
 	Arm                 string   `flag:"arm" help:"one arm alone, for arms that run apart: cold, warm, exact, sham, aa"`
 	ResetURL            []string `flag:"reset-url" help:"endpoint to POST to before each step (repeatable; known for the engines of --engine)"`
-	Salt                string   `flag:"salt" default:"auto" help:"isolation without a reset: auto, cache_salt, text, or off"`
+	Isolation           string   `flag:"isolation" default:"auto" help:"how a step is made to start cold: auto, reset, salt, fresh or none"`
+	Salt                string   `flag:"salt" default:"auto" help:"how a salt is sent: auto (proved by the pre-flight), cache_salt or text"`
 	ExactArm            string   `flag:"exact-arm" help:"base URL of the stock engine, without its semantic layer: what prefix caching alone gives"`
 	ShamDonors          bool     `flag:"sham-donors" help:"add an arm whose donors are unrelated"`
 	AA                  bool     `flag:"aa" help:"run the cold arm twice"`

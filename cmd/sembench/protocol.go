@@ -1,0 +1,483 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sembench"
+	"sembench/internal/engine"
+	"sembench/internal/judge"
+	"sembench/internal/offline"
+	"sembench/internal/plan"
+	"sembench/internal/replay"
+	"sembench/internal/report"
+	"sembench/internal/scenario"
+	"sembench/internal/token"
+	"sembench/internal/wire"
+)
+
+// protocol is one run from items to verdict, step by step. Each step writes what it made into the run directory before the next one
+// begins, so that a killed run can go on from there.
+type protocol struct {
+	c   *cobra.Command
+	s   *scenario.Scenario
+	dir runDir
+
+	runID, manifestSHA, configSHA string
+	items                         []sembench.Item
+	rows                          []sembench.Row
+	cfg                           replay.Config
+	flight                        replay.Report
+	calibration                   *sembench.Calibration
+	before, after                 *engine.Metrics
+	drained                       bool
+}
+
+// begin makes the run directory with manifest and configuration, or takes up an interrupted run.
+func (p *protocol) begin() error {
+	p.runID = p.s.RunID
+	if p.runID == "" {
+		p.runID = newRunID(time.Now())
+	}
+	p.configSHA = p.s.SHA256()
+	items, err := p.load()
+	if err != nil {
+		return err
+	}
+	if p.dir, err = openRunDir(p.s.Output, p.runID, p.s.Resume); err != nil {
+		return err
+	}
+	if p.s.Resume {
+		return p.takeUp()
+	}
+	p.items = items
+	if err := writeManifest(p.c, p.dir.manifest(), items); err != nil {
+		return err
+	}
+	if err := sembench.WriteFile(p.dir.config(), p.s.WriteYAML); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(p.dir.manifest())
+	if err != nil {
+		return err
+	}
+	p.manifestSHA = sembench.SHA256(text)
+	return nil
+}
+
+// load gives the items of --manifest, of --from, or of the built-in profile. A resumed run has its own manifest already.
+func (p *protocol) load() ([]sembench.Item, error) {
+	switch {
+	case p.s.Resume:
+		return nil, nil
+	case p.s.Manifest != "":
+		items, _, err := loadManifest(p.c, p.s.Manifest)
+		if err != nil {
+			return nil, err
+		}
+		return sampled(items, p.s), nil
+	}
+	items, _, err := buildItems(p.c, p.s)
+	return items, err
+}
+
+// takeUp reads what an interrupted run left.
+func (p *protocol) takeUp() (err error) {
+	if p.items, p.manifestSHA, err = loadManifest(p.c, p.dir.manifest()); err != nil {
+		return err
+	}
+	head, _, err := readJournal(p.dir.observations())
+	if err == nil && head == nil {
+		head, _, err = readJournal(p.dir.calibrationJournal())
+	}
+	if err != nil {
+		return usage(err, "the journal is damaged beyond its last line; start the run anew")
+	}
+	if head != nil {
+		p.runID = head.RunID
+	}
+	return nil
+}
+
+// countOffline writes the rows that say what could be reused.
+func (p *protocol) countOffline(ctx context.Context) error {
+	o, err := offlineOptions(p.s)
+	if err != nil {
+		return err
+	}
+	bar := newProgress("counting blocks", len(p.items), p.s.Quiet)
+	defer bar.end()
+	p.rows = nil
+	for row, err := range offline.Rows(ctx, seq(p.items), o) {
+		if err != nil {
+			return usage(err, "")
+		}
+		p.rows = append(p.rows, row)
+		bar.set(len(p.rows), 0)
+	}
+	return sembench.WriteFile(p.dir.offline(), func(w io.Writer) error {
+		for _, row := range p.rows {
+			if _, err := w.Write(append(sembench.Marshal(row), '\n')); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func seq(items []sembench.Item) func(func(sembench.Item, error) bool) {
+	return func(yield func(sembench.Item, error) bool) {
+		for _, it := range items {
+			if !yield(it, nil) {
+				return
+			}
+		}
+	}
+}
+
+// offlineOptions says how items are counted.
+func offlineOptions(s *scenario.Scenario) (offline.Options, error) {
+	tk, err := token.Open(s.Tokenizer)
+	if err != nil {
+		return offline.Options{}, usage(err, "")
+	}
+	o := offline.Options{
+		Tokenizer: tk, BlockSize: s.BlockSize, Planners: s.Planner, Stream: s.Pool == "stream", CapacityBlocks: s.CapacityBlocks, Workers: s.Workers,
+		Plan: plan.Options{MinSpan: s.MinSpan, MinReuseRatio: s.MinReuseRatio, MinSimilarity: s.MinSimilarity, Embedder: s.Embedder, Seed: uint64(s.Seed), ExecEnv: os.Environ()},
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if s.Pool != "item" && s.Pool != "stream" {
+		return o, usage(fmt.Errorf("--pool is %q", s.Pool), "want item or stream")
+	}
+	return o, usage(o.Check(), "")
+}
+
+// preflight finds out whether and how the endpoint can be measured.
+func (p *protocol) preflight(ctx context.Context) error {
+	var err error
+	if p.cfg, err = replayConfig(p.s, p.runID); err != nil {
+		return err
+	}
+	if err := p.cfg.Validate(); err != nil {
+		return usage(err, "")
+	}
+	p.flight, err = replay.Preflight(ctx, p.cfg)
+	if err != nil {
+		return endpointError(err)
+	}
+	p.cfg = p.flight.Apply(p.cfg)
+	if !p.s.Quiet {
+		for _, check := range p.flight.Checks {
+			if check.Hint != "" {
+				note(p.c, "pre-flight: %s: %s\nhint: %s", check.Name, check.Detail, check.Hint)
+			}
+		}
+	}
+	return sembench.WriteDocument(p.dir.preflight(), p.flight)
+}
+
+// endpointError gives a pre-flight's refusal its exit code and hint.
+func endpointError(err error) error {
+	var refused *replay.EndpointError
+	if errors.As(err, &refused) {
+		return endpoint(err, refused.Hint)
+	}
+	return err
+}
+
+// replayConfig is the protocol that the settings describe.
+func replayConfig(s *scenario.Scenario, runID string) (replay.Config, error) {
+	headers, err := headerMap(s.Headers)
+	if err != nil {
+		return replay.Config{}, err
+	}
+	c := replay.Config{
+		RunID: runID, Seed: uint64(s.Seed), Arms: arms(s), API: wire.API(s.API), Engine: s.Engine, BaseURL: s.BaseURL, ExactBaseURL: s.ExactArm, Model: s.Model,
+		Isolation: s.Isolation, ResetURLs: s.ResetURL, CanaryEvery: s.CanaryEvery, BlockSize: s.BlockSize,
+		MaxTokens: s.RecipientMaxTokens, DonorMaxTokens: s.DonorMaxTokens, Timeout: time.Duration(s.TimeoutSeconds * float64(time.Second)),
+		PostDonorDelay: time.Duration(s.PostDonorDelayMS) * time.Millisecond, Repeats: s.Repeats, Warmup: s.Warmup, Concurrency: s.Concurrency,
+		CalibrationPairs: s.CalibrationPairs, IncludeText: s.IncludeText, APIKey: apiKey(s), Header: headers, UseProxy: s.UseProxy,
+	}
+	if s.Salt != "auto" {
+		c.SaltKind = s.Salt
+	}
+	if s.DonorURL != "" {
+		c.DonorURLs = []string{s.DonorURL}
+	}
+	c.DonorURLs = append(c.DonorURLs, s.WorkerURL...)
+	if len(s.ResetURL) > 0 && s.Isolation == "auto" {
+		c.Isolation = replay.Reset
+	}
+	if s.ExtraBody != "" {
+		tree, err := sembench.ParseJSON([]byte(s.ExtraBody))
+		object, isObject := tree.(map[string]any)
+		if err != nil || !isObject {
+			return c, usage(fmt.Errorf("--extra-body is no JSON object: %v", err), `want --extra-body '{"top_k": 1}'`)
+		}
+		c.ExtraBody = object
+	}
+	return c, nil
+}
+
+// arms are the arms of every pair.
+func arms(s *scenario.Scenario) []string {
+	if s.Arm != "" {
+		return []string{s.Arm}
+	}
+	out := []string{sembench.ArmCold, sembench.ArmWarm}
+	for _, more := range []struct {
+		asked bool
+		arm   string
+	}{{s.ExactArm != "", sembench.ArmExact}, {s.ShamDonors, sembench.ArmSham}, {s.AA, sembench.ArmAA}} {
+		if more.asked {
+			out = append(out, more.arm)
+		}
+	}
+	return out
+}
+
+// journal opens one of the run's two journals.
+func (p *protocol) journal(path string) (*replay.Journal, error) {
+	head := sembench.JournalHead{
+		Schema: sembench.ObservationsSchema, RunID: p.runID, ManifestSHA256: p.manifestSHA, ConfigSHA256: p.configSHA,
+		StartedAtUTC: time.Now().UTC().Format(time.RFC3339Nano), EngineBootID: p.flight.BootID, ToolVersion: toolVersion(),
+	}
+	if p.s.Shard != "" {
+		head.Shard = &p.s.Shard
+	}
+	j, err := replay.OpenJournal(path, head, p.s.Resume)
+	return j, usage(err, "")
+}
+
+// drive runs one phase of the replay with a progress bar.
+func (p *protocol) drive(ctx context.Context, name, path string, phase func(context.Context, replay.Config, []sembench.Item, *replay.Journal, replay.Progress) (replay.Summary, error)) error {
+	journal, err := p.journal(path)
+	if err != nil {
+		return err
+	}
+	bar := newProgress(name, 1, p.s.Quiet)
+	summary, err := phase(ctx, p.cfg, p.items, journal, func(_ string, done, total int) { bar.set(done, total) })
+	bar.end()
+	if err = errors.Join(err, journal.Close()); err != nil {
+		return endpointError(err)
+	}
+	p.drained = p.drained || summary.Drained
+	if summary.Aborted != "" {
+		note(p.c, "sembench: %s stopped itself: %s", name, summary.Aborted)
+	}
+	return nil
+}
+
+// calibrate measures the noise floor, or reads the one that was given.
+func (p *protocol) calibrate(ctx context.Context) error {
+	if p.s.NoiseFloorFile != "" {
+		p.calibration = &sembench.Calibration{}
+		return usage(sembench.ReadDocument(p.s.NoiseFloorFile, p.calibration), "calibrations are written by: sembench calibrate-noise-floor")
+	}
+	if p.s.CalibrationPairs == 0 {
+		return nil
+	}
+	if err := p.drive(ctx, "calibrating", p.dir.calibrationJournal(), replay.Calibrate); err != nil {
+		return err
+	}
+	_, observations, err := readJournal(p.dir.calibrationJournal())
+	if err != nil {
+		return err
+	}
+	made := judge.Calibrate(judge.CalibrationInputs{
+		Items: p.items, Observations: observations, Protocol: p.terms(), Model: p.flight.Model, Engine: p.flight.Engine,
+		EngineVersion: p.flight.EngineVersion, Simulated: p.flight.Simulated, CreatedAtUTC: now(), Options: p.judgeOptions(),
+	})
+	p.calibration = &made
+	return sembench.WriteDocument(p.dir.calibration(), made)
+}
+
+// terms is what calibration and run must share.
+func (p *protocol) terms() sembench.Protocol {
+	return sembench.Protocol{
+		ArmOrder: "counterbalanced", Concurrency: max(p.cfg.Concurrency, 1), MaxTokens: p.cfg.MaxTokens, Seed: new(int64(0)), Endpoint: string(p.cfg.API), Tokenizer: p.s.Tokenizer,
+	}
+}
+
+func (p *protocol) judgeOptions() judge.Options {
+	return judge.Options{BlockSize: p.s.BlockSize, QualityThreshold: p.s.QualityThreshold, NoiseFloor: p.s.NoiseFloor, Level: p.s.Level, Resamples: p.s.Resamples, Seed: uint64(p.s.Seed)}
+}
+
+// measure replays the items, with the engine's counters read right before and right after.
+func (p *protocol) measure(ctx context.Context) error {
+	var err error
+	if p.before, err = p.counters(ctx, "before"); err != nil {
+		return err
+	}
+	if err := p.drive(ctx, "measuring", p.dir.observations(), replay.Run); err != nil {
+		return err
+	}
+	p.after, err = p.counters(context.WithoutCancel(ctx), "after")
+	return err
+}
+
+// counters reads the engine's counters and keeps the page verbatim; nil where the engine serves none. A window that a resumed run would
+// span is not read: nobody counted while the run was down.
+func (p *protocol) counters(ctx context.Context, when string) (*engine.Metrics, error) {
+	url, err := metricsURL(p.s)
+	if err != nil || p.s.Resume {
+		return nil, nil
+	}
+	client, err := plainClient(p.s)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	snapshot, page, err := scrape(ctx, client, url)
+	if err != nil {
+		note(p.c, "no counters: %v", err)
+		return nil, nil
+	}
+	return snapshot, sembench.WriteFile(p.dir.counters(when), func(w io.Writer) error {
+		_, err := w.Write(page)
+		return err
+	})
+}
+
+// judge joins everything that the run left behind into a result, and writes it.
+func (p *protocol) judge() (sembench.Result, *sembench.Evidence, error) {
+	var none sembench.Result
+	head, observations, err := readJournal(p.dir.observations())
+	if err != nil {
+		return none, nil, err
+	}
+	in := judge.Inputs{
+		Run: p.run(), Head: head, Items: p.items, Offline: p.rows, Observations: observations, ExactElsewhere: p.s.ExactArm != "", ResolveID: engine.ResolveID,
+		ConnectorKind: p.s.ConnectorKind, Repeats: p.s.Repeats, Calibration: p.calibration, Protocol: p.terms(),
+		Engine:      &sembench.EngineInfo{Kind: p.flight.Engine, Model: p.flight.Model, BaseURL: p.flight.Endpoint, Version: p.flight.EngineVersion, BootID: p.flight.BootID},
+		Environment: thisMachine(), Producer: sembench.Producer{Name: "sembench", Version: toolVersion()}, CreatedAtUTC: now(),
+		Config: p.s.Effective(), ConfigSHA256: p.configSHA, Options: p.judgeOptions(),
+	}
+	if err := p.evidence(&in); err != nil {
+		return none, nil, err
+	}
+	result, err := judge.Build(in)
+	if err != nil {
+		return none, nil, usage(err, "")
+	}
+	return result, in.Evidence, sembench.WriteDocument(p.dir.result(), result)
+}
+
+// evidence reads the engine's log, audit and counters.
+func (p *protocol) evidence(in *judge.Inputs) error {
+	if p.before != nil && p.after != nil {
+		in.Window = new(engine.Window([]*engine.Metrics{p.before}, []*engine.Metrics{p.after}))
+	}
+	if path := p.s.EngineLog; path != "" {
+		text, err := open(p.c, path)
+		if err != nil {
+			return err
+		}
+		defer text.Close()
+		evidence, err := engine.Summarize(p.flight.Engine, text, engine.Options{MaxRequests: p.s.MaxRequests})
+		if err != nil {
+			return usage(fmt.Errorf("reading %s: %w", path, err), "")
+		}
+		in.Evidence = evidence
+		if err := sembench.WriteDocument(p.dir.evidence(), evidence); err != nil {
+			return err
+		}
+	}
+	if path := p.s.ConnectorAudit; path != "" {
+		text, err := open(p.c, path)
+		if err != nil {
+			return err
+		}
+		defer text.Close()
+		audit, err := engine.ReadAudit(text)
+		if err != nil {
+			return usage(fmt.Errorf("reading %s: %w", path, err), "")
+		}
+		in.Audit = audit
+	}
+	return nil
+}
+
+func (p *protocol) run() sembench.Run {
+	run := sembench.Run{
+		RunID: p.runID, Engine: &p.flight.Engine, ManifestPath: p.dir.manifest(), ManifestSHA256: p.manifestSHA, Arm: "paired", EngineVersion: p.flight.EngineVersion,
+		SembenchVersion: toolVersion(), TimestampUTC: now(), Seed: &p.s.Seed, Simulated: p.flight.Simulated,
+	}
+	if p.s.Arm != "" {
+		run.Arm = p.s.Arm
+	}
+	for _, label := range []struct {
+		given string
+		to    **string
+	}{{p.s.BackendID, &run.BackendID}, {p.s.BaselineID, &run.BaselineID}, {p.s.Shard, &run.Shard}} {
+		if label.given != "" {
+			*label.to = new(label.given)
+		}
+	}
+	if run.EngineVersion == nil && p.s.EngineVersion != "" {
+		run.EngineVersion = &p.s.EngineVersion
+	}
+	return run
+}
+
+// conclude gates a result, writes verdict and report, prints the summary, and gives the verdict's exit code as an error.
+func (p *protocol) conclude(result sembench.Result, evidence *sembench.Evidence, o judge.GateOptions) error {
+	text, err := os.ReadFile(p.dir.result())
+	if err != nil {
+		return err
+	}
+	o.ResultSHA256 = sembench.SHA256(text)
+	if evidence != nil {
+		o.Evidence = append(slices.Clone(o.Evidence), *evidence)
+	}
+	verdict, err := judge.Gate(result, o)
+	if err != nil {
+		return usage(err, "")
+	}
+	if err := sembench.WriteDocument(p.dir.verdict(), verdict); err != nil {
+		return err
+	}
+	shown := report.Input{Result: &result, Verdict: &verdict, RunDir: string(p.dir), ReportPath: p.dir.report()}
+	if err := sembench.WriteFile(p.dir.report(), func(w io.Writer) error { return report.HTML(w, shown) }); err != nil {
+		return err
+	}
+	var screen bytes.Buffer
+	if err := report.Text(&screen, shown, 100, colour(p.c.OutOrStdout())); err != nil {
+		return err
+	}
+	if _, err := p.c.OutOrStdout().Write(screen.Bytes()); err != nil {
+		return err
+	}
+	switch {
+	case p.drained:
+		return invalid(errors.New("the run was interrupted: the result covers what was measured until then"), "go on with it: --resume --output "+string(p.dir))
+	case verdict.ExitCode == exitInvalid:
+		return invalid(errors.New("the measurement is not valid"), "")
+	case !verdict.Passed:
+		return fail(exitGate, fmt.Errorf("%d of the gates and checks do not hold", len(verdict.Failures)), "")
+	}
+	return nil
+}
+
+func now() string { return time.Now().UTC().Format(time.RFC3339) }
+
+// colour reports whether w is a terminal that wants colours.
+func colour(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
