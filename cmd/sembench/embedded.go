@@ -32,7 +32,7 @@ func startEmbedded(ctx context.Context, s *scenario.Scenario, d runDir) (embedde
 	config := simConfig(s)
 	config.Semantic, config.Log, config.Audit = true, log, audit
 	stock := simConfig(s)
-	stock.Faults = nil
+	stock.Semantic, stock.Faults = false, nil
 
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 2)

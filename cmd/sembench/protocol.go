@@ -261,13 +261,13 @@ func (p *protocol) journal(path string) (*replay.Journal, error) {
 }
 
 // drive runs one phase of the replay with a progress bar.
-func (p *protocol) drive(ctx context.Context, name, path string, phase func(context.Context, replay.Config, []sembench.Item, *replay.Journal, replay.Progress) (replay.Summary, error)) error {
+func (p *protocol) drive(ctx context.Context, name, path string, cfg replay.Config, phase func(context.Context, replay.Config, []sembench.Item, *replay.Journal, replay.Progress) (replay.Summary, error)) error {
 	journal, err := p.journal(path)
 	if err != nil {
 		return err
 	}
 	bar := newProgress(name, 1, p.s.Quiet)
-	summary, err := phase(ctx, p.cfg, p.items, journal, func(_ string, done, total int) { bar.set(done, total) })
+	summary, err := phase(ctx, cfg, p.items, journal, func(_ string, done, total int) { bar.set(done, total) })
 	bar.end()
 	if err = errors.Join(err, journal.Close()); err != nil {
 		return endpointError(err)
@@ -279,6 +279,9 @@ func (p *protocol) drive(ctx context.Context, name, path string, phase func(cont
 	return nil
 }
 
+// calibrationSuffix sets the ids of a calibration apart from those of its run.
+const calibrationSuffix = "-calibration"
+
 // calibrate measures the noise floor, or reads the one that was given.
 func (p *protocol) calibrate(ctx context.Context) error {
 	if p.s.NoiseFloorFile != "" {
@@ -288,7 +291,10 @@ func (p *protocol) calibrate(ctx context.Context) error {
 	if p.s.CalibrationPairs == 0 {
 		return nil
 	}
-	if err := p.drive(ctx, "calibrating", p.dir.calibrationJournal(), replay.Calibrate); err != nil {
+	// Ids and salts of the calibration are its own: evidence of one phase must never join to a request of the other.
+	cfg := p.cfg
+	cfg.RunID += calibrationSuffix
+	if err := p.drive(ctx, "calibrating", p.dir.calibrationJournal(), cfg, replay.Calibrate); err != nil {
 		return err
 	}
 	_, observations, err := readJournal(p.dir.calibrationJournal())
@@ -320,7 +326,7 @@ func (p *protocol) measure(ctx context.Context) error {
 	if p.before, err = p.counters(ctx, "before"); err != nil {
 		return err
 	}
-	if err := p.drive(ctx, "measuring", p.dir.observations(), replay.Run); err != nil {
+	if err := p.drive(ctx, "measuring", p.dir.observations(), p.cfg, replay.Run); err != nil {
 		return err
 	}
 	p.after, err = p.counters(context.WithoutCancel(ctx), "after")
@@ -358,7 +364,7 @@ func (p *protocol) judge() (sembench.Result, *sembench.Evidence, error) {
 		return none, nil, err
 	}
 	in := judge.Inputs{
-		Run: p.run(), Head: head, Items: p.items, Offline: p.rows, Observations: observations, ExactElsewhere: p.s.ExactArm != "", ResolveID: engine.ResolveID,
+		Run: p.run(), Head: head, Items: p.items, Offline: p.rows, Observations: observations, ExactElsewhere: p.s.ExactArm != "",
 		ConnectorKind: p.s.ConnectorKind, Repeats: p.s.Repeats, Calibration: p.calibration, Protocol: p.terms(),
 		Engine:      &sembench.EngineInfo{Kind: p.flight.Engine, Model: p.flight.Model, BaseURL: p.flight.Endpoint, Version: p.flight.EngineVersion, BootID: p.flight.BootID},
 		Environment: thisMachine(), Producer: sembench.Producer{Name: "sembench", Version: toolVersion()}, CreatedAtUTC: now(),
