@@ -46,6 +46,8 @@ type reuse struct {
 type sources struct {
 	in  Inputs
 	log map[string]logged // by request id of this run
+	// stock are the endpoints of an engine whose log, audit and counters these are not.
+	stock map[string]bool
 	// logKnows: the log names materializations by request and kept every one, so that a request it does not name had none.
 	logKnows bool
 	declared bool // the user declared a semantic connector and the serve line names one
@@ -59,7 +61,7 @@ type logged struct {
 }
 
 func newSources(in Inputs, j *journal) *sources {
-	s := &sources{in: in, log: map[string]logged{}}
+	s := &sources{in: in, log: map[string]logged{}, stock: stockEndpoints(in)}
 	if line := in.Environment.ServeLine; line != nil && in.ConnectorKind == "semantic" {
 		s.declared = containsAny(*line, semanticConnectors)
 	}
@@ -100,7 +102,28 @@ func (s *sources) note(j *journal, events []map[string]any, add func(*logged, ma
 
 // elsewhere tells that a line was served by an engine of which log, audit and counters say nothing.
 func (s *sources) elsewhere(o sembench.Observation) bool {
-	return o.Arm == sembench.ArmExact && s.in.ExactElsewhere
+	return s.stock[o.Endpoint] || o.Arm == sembench.ArmExact && s.in.ExactElsewhere
+}
+
+// stockEndpoints are the endpoints that only the exact arm's steps used, when that arm ran on an engine of its own: the canaries and
+// warm-ups that this engine got are elsewhere too.
+func stockEndpoints(in Inputs) map[string]bool {
+	out := map[string]bool{}
+	if !in.ExactElsewhere {
+		return out
+	}
+	for _, o := range in.Observations {
+		if o.Arm == sembench.ArmExact {
+			out[o.Endpoint] = true
+		}
+	}
+	for _, o := range in.Observations {
+		if o.Role == sembench.RoleRecipient && o.Arm != sembench.ArmExact {
+			delete(out, o.Endpoint)
+		}
+	}
+	delete(out, "") // journals without endpoints say nothing
+	return out
 }
 
 // audit gives the connector's record of a request. Joined is null without an audit, false when it names no such request.
