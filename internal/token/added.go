@@ -51,6 +51,19 @@ func newMatcher(tokens []addedToken) *matcher {
 	return m
 }
 
+// id is the id of the added token content; false when there is none.
+func (m *matcher) id(content string) (uint32, bool) {
+	if m == nil {
+		return 0, false
+	}
+	for _, token := range m.tokens {
+		if token.Content == content {
+			return token.ID, true
+		}
+	}
+	return 0, false
+}
+
 // find is the index and the extent of the first token in text at or behind i; -1 when there is none.
 func (m *matcher) find(text string, i int) (index, start, end int) {
 	for ; i < len(text); i++ {

@@ -96,6 +96,14 @@ func openFile(path string) (Tokenizer, error) {
 		return nil, fmt.Errorf("opening tokenizer %s: %w", path, err)
 	}
 	t.folder = filepath.Dir(path)
+	config, err := readConfig(t.folder)
+	if err != nil {
+		return nil, fmt.Errorf("opening tokenizer: %w", err)
+	}
+	// Llama's fast tokenizer class, which DeepSeek uses, puts bos_token before prompts whatever the post-processor says.
+	if id, ok := t.raw.id(config.tokens["bos_token"]); ok && config.addBOS && len(t.prefix) == 0 {
+		t.prefix = []uint32{id}
+	}
 	return t, nil
 }
 

@@ -3,6 +3,7 @@ package token
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,6 +96,36 @@ func TestFileErrors(t *testing.T) {
 	}
 	if _, err := Open("no-such-file"); err == nil || err.Error() != "opening tokenizer: stat no-such-file: no such file or directory (o200k, cl100k, regex, a server's address, a tokenizer.json or its folder)" {
 		t.Error(err)
+	}
+}
+
+func TestPromptPrefix(t *testing.T) {
+	added := `"added_tokens":[{"id":7,"content":"<s>","special":true}]`
+	template := `"post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>","type_id":0}},{"Sequence":{"id":"A","type_id":0}},` +
+		`{"SpecialToken":{"id":"</s>","type_id":0}}],"special_tokens":{"<s>":{"id":"<s>","ids":[7],"tokens":["<s>"]},"</s>":{"id":"</s>","ids":[8],"tokens":["</s>"]}}}`
+	for _, c := range []struct {
+		extra, config string
+		want          []uint32
+	}{
+		{added, "", nil},
+		{added, `{"add_bos_token":false,"bos_token":"<s>"}`, nil},
+		{added, `{"add_bos_token":true,"bos_token":{"content":"<s>"}}`, []uint32{7}},
+		{added + "," + template, "", []uint32{7}},
+		{added + "," + template, `{"add_bos_token":true,"bos_token":"<s>"}`, []uint32{7}},
+		{added + `,"post_processor":{"type":"Sequence","processors":[{"type":"ByteLevel"},` + strings.TrimPrefix(template, `"post_processor":`) + `]}`, "", []uint32{7}},
+	} {
+		folder := t.TempDir()
+		write(t, filepath.Join(folder, "tokenizer.json"), strings.Replace(tinyFile, `"added_tokens":[]`, c.extra, 1))
+		if c.config != "" {
+			write(t, filepath.Join(folder, "tokenizer_config.json"), c.config)
+		}
+		tok, err := Open(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tok.(Prefixer).PromptPrefix(); !slices.Equal(got, c.want) {
+			t.Errorf("%s %s: prefix %d, want %d", c.extra, c.config, got, c.want)
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -49,7 +48,7 @@ func OpenTemplate(spec string, t Tokenizer) (*Template, error) {
 	if folder != "" {
 		var err error
 		if config, err = readConfig(folder); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("opening chat template: %w", err)
 		}
 	}
 	if spec != "auto" {
@@ -64,65 +63,6 @@ func OpenTemplate(spec string, t Tokenizer) (*Template, error) {
 		return nil, fmt.Errorf("opening chat template auto: no chat_template in %s: name a template file, or none", folder)
 	}
 	return config.compile(spec)
-}
-
-// tokenizerConfig is what a tokenizer's folder says about chats.
-type tokenizerConfig struct {
-	sources map[string]string // by name; "default" is the only one that most have
-	tokens  map[string]string // bos_token and its like
-}
-
-// readConfig reads tokenizer_config.json and chat_template.jinja in folder; either may be absent.
-func readConfig(folder string) (tokenizerConfig, error) {
-	c := tokenizerConfig{sources: map[string]string{}, tokens: map[string]string{}}
-	path := filepath.Join(folder, "tokenizer_config.json")
-	data, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-	case err != nil:
-		return c, fmt.Errorf("opening chat template: %w", err)
-	default:
-		if err := c.parse(data); err != nil {
-			return c, fmt.Errorf("opening chat template: reading %s: %w", path, err)
-		}
-	}
-	data, err = os.ReadFile(filepath.Join(folder, "chat_template.jinja"))
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-	case err != nil:
-		return c, fmt.Errorf("opening chat template: %w", err)
-	default:
-		c.sources = map[string]string{"default": string(data)}
-	}
-	return c, nil
-}
-
-// parse reads a tokenizer_config.json. chat_template is a string or a list of named ones; tokens are strings or objects
-// with content.
-func (c *tokenizerConfig) parse(data []byte) error {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return err
-	}
-	for key, raw := range fields {
-		var text string
-		var object struct{ Content string }
-		var named []struct{ Name, Template string }
-		switch {
-		case key == "chat_template" && json.Unmarshal(raw, &text) == nil && text != "":
-			c.sources["default"] = text
-		case key == "chat_template" && json.Unmarshal(raw, &named) == nil:
-			for _, n := range named {
-				c.sources[n.Name] = n.Template
-			}
-		case !strings.HasSuffix(key, "_token"):
-		case json.Unmarshal(raw, &text) == nil && text != "":
-			c.tokens[key] = text
-		case json.Unmarshal(raw, &object) == nil && object.Content != "":
-			c.tokens[key] = object.Content
-		}
-	}
-	return nil
 }
 
 func (c *tokenizerConfig) compile(spec string) (*Template, error) {
