@@ -66,13 +66,7 @@ func bench(c *cobra.Command, s *scenario.Scenario) error {
 		s.BaseURL, s.ExactArm, s.EngineLog, s.ConnectorAudit = engine.url, engine.stockURL, p.dir.engineLog(), p.dir.audit()
 		s.AllowSimulated = true
 	}
-	if err := p.preflight(ctx); err != nil {
-		return err
-	}
-	if err := p.calibrate(ctx); err != nil {
-		return err
-	}
-	if err := p.measure(ctx); err != nil {
+	if err := p.live(ctx); err != nil {
 		return err
 	}
 	result, evidence, err := p.judge()

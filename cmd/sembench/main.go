@@ -54,7 +54,10 @@ func verbs() []*cobra.Command {
 	return []*cobra.Command{
 		benchCommand(),
 		buildCommand(), auditCommand(), checksumCommand(), freezeCommand(), verifyFrozenCommand(),
+		offlineCommand(),
+		verifyEndpointCommand(), calibrateCommand(), runLiveCommand(), runLiveSGLangCommand(),
 		snapshotCommand(), windowCommand(), summarizeCommand(), collectCommand(),
+		gatesCommand(), reportCommand(),
 		simCommand(), versionCommand(), docsCommand(),
 	}
 }

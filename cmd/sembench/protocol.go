@@ -163,6 +163,16 @@ func offlineOptions(s *scenario.Scenario) (offline.Options, error) {
 	return o, usage(o.Check(), "")
 }
 
+// live does what needs the server: pre-flight, calibration, replay.
+func (p *protocol) live(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{p.preflight, p.calibrate, p.measure} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // preflight finds out whether and how the endpoint can be measured.
 func (p *protocol) preflight(ctx context.Context) error {
 	var err error

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"sembench"
+	"sembench/internal/judge"
+)
+
+func gatesCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "assert-result-gates [RESULT]",
+		Short: "Fail-closed gates for CI",
+		Long: `Judges a result against the gates that are typed. A gate whose metric is absent fails; one whose interval straddles the threshold is
+inconclusive, which is no pass. The verdict goes to standard output or --output.`,
+		Example: `  sembench assert-result-gates results/r1/result.json --min-blended-ttft-speedup 1.5 --require-contamination-check
+  sembench assert-result-gates result.json --engine-summary evidence.json --require-materialized-reuse`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	s := settings(c, slices.Concat(gateFlags, []string{"engine-summary", "output"})...)
+	path := c.Flags().String("result", "", "result document to judge (a bare argument is the same)")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			*path = args[0]
+		}
+		result, digest, err := readResult(*path)
+		if err != nil {
+			return err
+		}
+		o := gateOptions(s)
+		o.ResultSHA256 = digest
+		for _, name := range s.EngineSummary {
+			var evidence sembench.Evidence
+			if err := sembench.ReadDocument(name, &evidence); err != nil {
+				return usage(err, "summaries are written by: sembench summarize-engine-events")
+			}
+			o.Evidence = append(o.Evidence, evidence)
+		}
+		verdict, err := judge.Gate(result, o)
+		if err != nil {
+			return usage(err, "")
+		}
+		if err := writeDocument(c, s.Output, verdict); err != nil {
+			return err
+		}
+		if !verdict.Passed || verdict.ExitCode != 0 {
+			return fail(verdict.ExitCode, errors.New("not passed:\n"+join(verdict.Failures)), "")
+		}
+		return nil
+	}
+	return c
+}
+
+func join(lines []string) string {
+	out := ""
+	for i, line := range lines {
+		if i > 0 {
+			out += "\n"
+		}
+		out += "- " + line
+	}
+	return out
+}
+
+// readResult reads a result document and its digest.
+func readResult(path string) (sembench.Result, string, error) {
+	var result sembench.Result
+	if path == "" {
+		return result, "", usage(errors.New("no result"), "give one with --result FILE")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return result, "", usage(fmt.Errorf("reading %s: %w", path, err), "")
+	}
+	if err := sembench.Unmarshal(text, &result); err != nil {
+		return result, "", usage(fmt.Errorf("reading %s: %w", path, err), "want a result document of bench, run-live or run-offline")
+	}
+	return result, sembench.SHA256(text), nil
+}
