@@ -37,7 +37,7 @@ func (r *runner) canaries(ctx context.Context, base string) bool {
 
 	before, s, _ := r.isolate(ctx, base, name, "seed")
 	if known.send {
-		ask("probe", a.beginning(none, probeWord), s)
+		ask("probe-seed", a.beginning(none, probeWord), s)
 	}
 	ask("canary-a-seed", a, s)
 	ask("canary-b-seed", plain(b), s)
@@ -46,7 +46,7 @@ func (r *runner) canaries(ctx context.Context, base string) bool {
 
 	isolation, s, _ := r.isolate(ctx, base, name, "negative")
 	if known.send {
-		ask("probe", a.beginning(none, probeWord), s)
+		ask("probe-negative", a.beginning(none, probeWord), s)
 	}
 	negative := pairOf{a: ask("canary-a-negative", a, s)}
 	p.role = "canary-b-negative"

@@ -31,6 +31,7 @@ type engine struct {
 
 	semantic, noopReset, donorsSurvive, noReset, noUsage, zeroOmitted, simulated bool
 	busy                                                                         int // resets that are refused first
+	template                                                                     string
 	server                                                                       *httptest.Server
 }
 
@@ -103,7 +104,7 @@ func render(body map[string]any) string {
 }
 
 func (e *engine) complete(w http.ResponseWriter, body map[string]any) {
-	text := render(body)
+	text := e.template + render(body)
 	words := strings.Fields(text)
 	salt := ""
 	if e.salted {

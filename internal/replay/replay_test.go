@@ -420,34 +420,47 @@ func TestOrderIsBalanced(t *testing.T) {
 }
 
 func TestProbePrimesBothArms(t *testing.T) {
-	e := newEngine(t)
-	items := someItems(4)
-	for i := range items {
-		items[i].Metadata["system_prompt"] = strings.TrimSpace(strings.Repeat("be brief and kind ", 6)) // 24 words: one block with its header
-	}
-	_, lines := replayed(t, e, e.config(), items)
-	probes := 0
-	for _, o := range lines {
-		if o.Role == "probe" && o.PairID != "" {
-			probes++
+	check := func(name, template, system string, primed int) {
+		t.Helper()
+		e := newEngine(t)
+		e.template = template
+		items := someItems(4)
+		for i := range items {
+			items[i].Metadata["system_prompt"] = system
 		}
-		if o.Role == sembench.RoleRecipient && o.Arm == sembench.ArmCold && (*o.Isolation.PrimedTokens != fakeBlock || *o.CachedTokens() != fakeBlock) {
-			t.Errorf("%s: primed %d, cached %d, want one block", o.PairID, *o.Isolation.PrimedTokens, *o.CachedTokens())
-		}
-	}
-	if probes != 8 {
-		t.Errorf("%d probes, want one a step", probes)
-	}
-	for _, o := range lines {
-		if o.Isolation == nil {
-			continue
-		}
-		for _, c := range o.Isolation.Canary {
-			if c.Outcome == "fail" {
-				t.Errorf("%+v", c)
+		_, lines := replayed(t, e, e.config(), items)
+		probes := 0
+		for _, o := range lines {
+			if o.Role == "probe" && o.PairID != "" {
+				probes++
+			}
+			if o.Role == sembench.RoleRecipient && o.Arm == sembench.ArmCold && (*o.Isolation.PrimedTokens != primed || *o.CachedTokens() != primed) {
+				t.Errorf("%s: %s: primed %d, cached %d, want %d", name, o.PairID, *o.Isolation.PrimedTokens, *o.CachedTokens(), primed)
+			}
+			if o.Isolation == nil {
+				continue
+			}
+			for _, c := range o.Isolation.Canary {
+				if c.Outcome == "fail" || c.Tier == "prefix" && c.Outcome != "pass" {
+					t.Errorf("%s: %s: %+v", name, o.ItemID, c)
+				}
 			}
 		}
+		for id, n := range e.ids {
+			if n != 1 {
+				t.Errorf("%s: request id %s was sent %d times", name, id, n)
+			}
+		}
+		if want := map[bool]int{true: 8, false: 0}[primed > 0]; probes != want {
+			t.Errorf("%s: %d probes, want %d", name, probes, want)
+		}
 	}
+	words := func(n int) string { return strings.Repeat("kind ", n) }
+	check("nothing to prime", "", "", 0)
+	check("too short for a block", "", words(13), 0)
+	check("a system prompt of one block", "", words(15), fakeBlock)
+	check("a template of one block, no system prompt", words(20), "", fakeBlock)
+	check("both", words(20), words(24), 2*fakeBlock)
 }
 
 func TestDrain(t *testing.T) {
