@@ -111,9 +111,9 @@ func (t *classTable) casedWord(text string, i int) (end int, lowered bool) {
 	return i, false
 }
 
-// numbers is the end of \p{N}{1,max} at text[i]; max 0 is without limit.
-func (t *classTable) numbers(text string, i, max int) int {
-	for n := 0; max == 0 || n < max; n++ {
+// numbers is the end of \p{N}{1,limit} at text[i].
+func (t *classTable) numbers(text string, i, limit int) int {
+	for n := 0; n < limit; n++ {
 		c, w := t.at(text, i)
 		if c&number == 0 {
 			break
