@@ -70,9 +70,9 @@ func GateTable() []GateSpec {
 			"no evidence has such a source", evidenceReading(func(e *sembench.Evidence) *int { return e.MaterializedTokens })},
 		{"min-materialized-units", "evidence.materialized_units", AtLeast, nil, "",
 			"no evidence has such a source", evidenceReading(func(e *sembench.Evidence) *int { return e.MaterializedUnits })},
-		{"require-materialized-reuse", "evidence.materialized_semantic_kv_reuse", Flag, nil, "",
+		{flagMaterialized, "evidence.materialized_semantic_kv_reuse", Flag, nil, "",
 			"no evidence was given", readMaterialized},
-		{"require-no-engine-errors", "evidence.error_count", Flag, zero, "",
+		{flagNoErrors, "evidence.error_count", Flag, zero, "",
 			"no evidence was given", readErrors},
 		{"require-contamination-check", "paired.pairs_contaminated", Flag, zero, "",
 			"contamination could not be judged: no pair, or pairs without isolation", readContamination},
@@ -86,8 +86,10 @@ func GateTable() []GateSpec {
 	}
 }
 
-// The gates that nobody asks for.
 const (
+	flagMaterialized = "require-materialized-reuse"
+	flagNoErrors     = "require-no-engine-errors"
+	// The gates that nobody asks for.
 	gateNotSimulated = "not_simulated"
 	gateValid        = "measurement_valid"
 )
