@@ -56,8 +56,8 @@ func offlineCommand() *cobra.Command {
 			bar.set(len(p.rows), 0)
 		}
 		bar.end()
-		result, err := judge.Build(judge.Inputs{
-			Run: sembench.Run{RunID: p.runID, ManifestPath: s.Manifest, ManifestSHA256: p.manifestSHA, Arm: sembench.ArmSingle, SembenchVersion: toolVersion(), TimestampUTC: now(), Seed: &s.Seed},
+		result, err := judge.Offline(judge.Inputs{
+			Run:   sembench.Run{RunID: p.runID, ManifestPath: s.Manifest, ManifestSHA256: p.manifestSHA, Arm: sembench.ArmSingle, SembenchVersion: toolVersion(), TimestampUTC: now(), Seed: &s.Seed},
 			Items: p.items, Offline: p.rows, Environment: thisMachine(), Producer: sembench.Producer{Name: "sembench", Version: toolVersion()},
 			CreatedAtUTC: now(), Config: s.Effective(), ConfigSHA256: p.configSHA, Options: p.judgeOptions(),
 		})
