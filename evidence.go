@@ -29,10 +29,10 @@ type Evidence struct {
 	// MaterializedUnits is TensorRT-LLM's number; its unit is not known to be tokens.
 	MaterializedUnits *int `json:"materialized_units"`
 	// MaterializationClass is "semantic", "exact" (LMCache retrieves), or null without events.
-	MaterializationClass *string        `json:"materialization_class"`
-	RopeCorrections      *int           `json:"rope_corrections"`
-	EngineBoundaries     *int           `json:"engine_boundaries"`
-	RejectionReasons     map[string]int `json:"rejection_reasons"`
+	MaterializationClass *string         `json:"materialization_class"`
+	RopeCorrections      *int            `json:"rope_corrections"`
+	EngineBoundaries     *int            `json:"engine_boundaries"`
+	RejectionReasons     *map[string]int `json:"rejection_reasons"`
 
 	// Errors holds the first texts, ErrorCount all of them; a traceback is one error.
 	Errors              []string `json:"errors"`
@@ -61,24 +61,24 @@ type Evidence struct {
 	// HitsDropped are proposals that the engine gave up after announcing them.
 	HitsDropped *int `json:"hits_dropped"`
 	// PartialMaterializations wrote only some layers; their tokens are not in MaterializedTokens.
-	PartialMaterializations *int           `json:"partial_materializations"`
-	SupersededTokens        *int           `json:"superseded_materialized_tokens"`
-	FailedRetrieves         *int           `json:"failed_retrieves"`
-	FailedMaterializations  *int           `json:"failed_materializations"`
-	LookupSkips             map[string]int `json:"lookup_skips"`
-	Provider                *string        `json:"provider"`
-	ExactReuse              *ExactReuse    `json:"exact_reuse"`
-	BlendReuse              *BlendReuse    `json:"blend_reuse"`
-	EngineStats             *EngineStats   `json:"engine_stats"`
-	Prefill                 *PrefillStats  `json:"prefill"`
-	KVCacheStats            *KVCacheStats  `json:"kv_cache_stats"`
-	LMCache                 *LMCacheReport `json:"lmcache"`
-	Transfer                *TransferStats `json:"transfer"`
-	RouterEstimates         *RouterSeen    `json:"router_estimates"`
-	Audit                   *AuditReport   `json:"audit"`
-	Usage                   *UsageSeen     `json:"usage"`
-	Warnings                []string       `json:"warnings"`
-	Extra                   map[string]any `json:"-"`
+	PartialMaterializations *int            `json:"partial_materializations"`
+	SupersededTokens        *int            `json:"superseded_materialized_tokens"`
+	FailedRetrieves         *int            `json:"failed_retrieves"`
+	FailedMaterializations  *int            `json:"failed_materializations"`
+	LookupSkips             *map[string]int `json:"lookup_skips"`
+	Provider                *string         `json:"provider"`
+	ExactReuse              *ExactReuse     `json:"exact_reuse"`
+	BlendReuse              *BlendReuse     `json:"blend_reuse"`
+	EngineStats             *EngineStats    `json:"engine_stats"`
+	Prefill                 *PrefillStats   `json:"prefill"`
+	KVCacheStats            *KVCacheStats   `json:"kv_cache_stats"`
+	LMCache                 *LMCacheReport  `json:"lmcache"`
+	Transfer                *TransferStats  `json:"transfer"`
+	RouterEstimates         *RouterSeen     `json:"router_estimates"`
+	Audit                   *AuditReport    `json:"audit"`
+	Usage                   *UsageSeen      `json:"usage"`
+	Warnings                []string        `json:"warnings"`
+	Extra                   map[string]any  `json:"-"`
 }
 
 // EvidenceInput is what was read, before any meaning.
@@ -119,7 +119,7 @@ type ExactReuse struct {
 	Basis  string   `json:"basis"`
 	Source string   `json:"source"`
 	// Tiers splits reused tokens by cache tier (device, host, disk) where the engine does.
-	Tiers map[string]int `json:"tiers"`
+	Tiers *map[string]int `json:"tiers"`
 }
 
 // BlendReuse is exact-chunk reuse at another position (CacheBlend, hash-matching fuzzy providers): never

@@ -140,6 +140,9 @@ func (c *collector) finishVLLM(ev *sembench.Evidence) {
 		ev.Warnings = append(ev.Warnings, "the serve arguments name a KV connector that printed nothing: its decisions are unmeasured here, give the connector audit")
 		return
 	}
+	if !connector {
+		ev.Warnings = append(ev.Warnings, "no SemBlend line in this log: the connector prints its decisions only with log_decisions on, so 0 is what this log says; the connector audit is independent of it")
+	}
 	t := c.tallies()
 	exact := c.exactRequests()
 	t.materialized.events -= exact.events
@@ -153,10 +156,7 @@ func (c *collector) finishVLLM(ev *sembench.Evidence) {
 	if connector {
 		ev.LookupMiss = &c.semblend.misses
 		ev.Lookups = ptr(*ev.SemanticHits + c.semblend.misses)
-		ev.LookupSkips = c.semblend.skips
-		if ev.LookupSkips == nil {
-			ev.LookupSkips = map[string]int{}
-		}
+		ev.LookupSkips = counts(c.semblend.skips)
 		ev.HitsDropped = new(int)
 		ev.Join = "per_request"
 		c.joinRequests(ev)
@@ -238,12 +238,13 @@ func (c *collector) finishAudit(ev *sembench.Evidence) {
 	var hits, misses, adverts, events, tokens, partial, failed, superseded, lines, exact int
 	var sawExact, sawSuperseded, disagree bool
 	donors := c.audit.report.EventCounts["donor_registered"]
-	ev.LookupSkips = map[string]int{}
+	skips := map[string]int{}
 	for name, n := range c.audit.report.EventCounts {
 		if reason, ok := strings.CutPrefix(name, "lookup_skipped_"); ok {
-			ev.LookupSkips[reason] = n
+			skips[reason] = n
 		}
 	}
+	ev.LookupSkips = &skips
 	misses = c.audit.report.EventCounts["semantic_lookup_miss"]
 	var j requestJoin
 	for _, r := range c.audit.Records() {
@@ -349,7 +350,7 @@ func (c *collector) finishSGLang(ev *sembench.Evidence) {
 	if s.fuzzySeen {
 		ev.Provider = &provider
 		ev.LookupMiss = &s.misses
-		ev.LookupSkips = s.skips
+		ev.LookupSkips = counts(s.skips)
 		ev.FailedMaterializations = ptr(sum(s.skips))
 	}
 	c.ranksOf(ev, m)
@@ -395,10 +396,7 @@ func (c *collector) finishTRT(ev *sembench.Evidence) {
 	ev.LoadAdvertisements = new(int)
 	ev.MaterializationEvents, ev.MaterializedUnits = &t.materialized, &t.units
 	ev.RopeCorrections, ev.EngineBoundaries = &t.rope, &t.boundaries
-	ev.RejectionReasons = t.reasons
-	if ev.RejectionReasons == nil {
-		ev.RejectionReasons = map[string]int{}
-	}
+	ev.RejectionReasons = counts(t.reasons)
 	ev.Lookups, ev.LookupsNonBooleanHits = &t.lookups, t.nonBoolean
 	ev.LookupMiss = ptr(t.lookups - t.hits)
 	ev.HitsDropped = new(int)
@@ -592,7 +590,7 @@ func (c *collector) kvbmReuse() *sembench.ExactReuse {
 	external := t.tiers["host"] + t.tiers["disk"]
 	return &sembench.ExactReuse{
 		LocalTokens: ptr(t.tiers["device"]), ExternalTokens: &external, QueriedTokens: &t.isl, Ratio: ratio(hit, t.isl),
-		Basis: "cache hits over input length per request", Source: "kvbm", Tiers: t.tiers,
+		Basis: "cache hits over input length per request", Source: "kvbm", Tiers: &t.tiers,
 	}
 }
 
@@ -646,6 +644,14 @@ func (st *vllmStats) stats() *sembench.EngineStats {
 		Lines: st.lines, SpecDecodeLines: st.spec, Engines: sortedKeys(st.engines),
 		Samples: st.samples, SamplesDropped: st.dropped, Last: st.last, Preemptions: st.preempt,
 	}
+}
+
+// counts is a measured map: empty rather than null.
+func counts(m map[string]int) *map[string]int {
+	if m == nil {
+		m = map[string]int{}
+	}
+	return &m
 }
 
 func nonNil(s []string) []string {

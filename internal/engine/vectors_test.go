@@ -95,8 +95,8 @@ func TestVectorDetails(t *testing.T) {
 	ev := summarize(t, "tensorrt_llm", []byte(`{"event":"lookup","found":false,"rejection_reason":"no_donor_match"}
 {"event":"engine_blend_boundary"}
 {"event":"materialized","materialized":1,"requires_rope_correction":true}`))
-	if ev.RejectionReasons["no_donor_match"] != 1 || *ev.RopeCorrections != 1 || *ev.EngineBoundaries != 1 {
-		t.Errorf("V6: reasons %v rope %d boundaries %d", ev.RejectionReasons, *ev.RopeCorrections, *ev.EngineBoundaries)
+	if (*ev.RejectionReasons)["no_donor_match"] != 1 || *ev.RopeCorrections != 1 || *ev.EngineBoundaries != 1 {
+		t.Errorf("V6: reasons %v rope %d boundaries %d", *ev.RejectionReasons, *ev.RopeCorrections, *ev.EngineBoundaries)
 	}
 	for _, in := range []string{"[]\n", "7\n"} { // V9
 		if ev := summarize(t, "trtllm", []byte(in)); ev.Input.DamagedLines != 1 || ev.ErrorCount != 0 {
