@@ -10,6 +10,10 @@ type HitRates struct {
 type CurvePoint struct {
 	CapacityBlocks int `json:"capacity_blocks"`
 	HitRates
+	// BlockHitRateSE is the standard error of the block hit rate in a sample; null when all blocks were looked at.
+	BlockHitRateSE *float64 `json:"block_hit_rate_se"`
+	// MemoryGB is what the capacity costs for the model asked for, in 10^9 bytes; null without a model.
+	MemoryGB *float64 `json:"memory_gb"`
 }
 
 // AnyPosition is block reuse wherever the block stands.
@@ -25,12 +29,20 @@ type TraceCurve struct {
 	InputTokens  int64 `json:"input_tokens"`
 	BlockSize    int   `json:"block_size"`
 	// Chained tells whether equal ids mean equal prefixes; null below 100 ids with repeats.
-	Chained     *bool               `json:"chained"`
-	Infinite    HitRates            `json:"infinite"`
-	LRU         []CurvePoint        `json:"lru"`
-	AnyPosition AnyPosition         `json:"any_position"`
-	PerTenant   map[string]HitRates `json:"per_tenant"`
-	PerHour     map[string]HitRates `json:"per_hour"`
-	Warnings    []string            `json:"warnings"`
-	Extra       Extra               `json:"-"`
+	Chained     *bool        `json:"chained"`
+	Infinite    HitRates     `json:"infinite"`
+	LRU         []CurvePoint `json:"lru"`
+	AnyPosition AnyPosition  `json:"any_position"`
+	// Span is block reuse with identical runs at any offset; null without text.
+	Span *AnyPosition `json:"span"`
+	// Model is whose KV memory_gb is computed for, "" for none.
+	Model string `json:"model"`
+	// Tokenizer of logs with text, "" for hash-id traces.
+	Tokenizer string              `json:"tokenizer"`
+	PerTenant map[string]HitRates `json:"per_tenant"`
+	PerHour   map[string]HitRates `json:"per_hour"`
+	// SampleRate is the share of the blocks that was looked at, 1 for all.
+	SampleRate float64  `json:"sample_rate"`
+	Warnings   []string `json:"warnings"`
+	Extra      Extra    `json:"-"`
 }

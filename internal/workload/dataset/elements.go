@@ -10,7 +10,8 @@ import (
 	"sembench"
 )
 
-// element is one JSON value of a file: a line of JSONL, or an element of an array. line is where it begins.
+// element is one JSON value of a file: a line of JSONL, or an element of an array. line is where it begins. With an error
+// that is about the whole file, number is 0.
 type element struct {
 	number, line int
 	text         []byte
@@ -31,7 +32,11 @@ func elements(in *bufio.Reader) iter.Seq2[element, error] {
 			number := 0
 			for line, err := range sembench.Lines(in) {
 				number++
-				if !yield(element{number, line.Number + skipped, line.Text}, err) {
+				e := element{number, line.Number + skipped, line.Text}
+				if err != nil && !errors.Is(err, sembench.ErrLineTooLong) {
+					e.number = 0
+				}
+				if !yield(e, err) {
 					return
 				}
 			}
@@ -107,7 +112,7 @@ type cutter struct {
 
 func (c *cutter) problem() error {
 	if c.tooLong {
-		return fmt.Errorf("line %d: record is longer than %d MiB", c.e.line, sembench.MaxLine>>20)
+		return fmt.Errorf("is longer than %d MiB", sembench.MaxLine>>20)
 	}
 	return nil
 }

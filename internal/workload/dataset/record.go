@@ -61,11 +61,12 @@ func Formats() []string {
 }
 
 // Read yields the records of a file of the named format; "" or "auto" recognises it from the first record. name is for
-// messages. A bad record yields an error and reading goes on; a file that cannot be read on ends the sequence with one.
+// messages. A bad record yields a *BadRecord and reading goes on; a file that cannot be read on ends the sequence with one.
 // A file without a record is an error.
 func Read(r io.Reader, name, wanted string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		fail := func(err error) bool { return yield(Record{}, fmt.Errorf("reading %s: %w", name, err)) }
+		bad := func(e element, err error) bool { return yield(Record{}, &BadRecord{name, atElement(e, err)}) }
 		var use *format
 		if wanted != "" && wanted != "auto" {
 			i := slices.IndexFunc(formats, func(f format) bool { return f.name == wanted })
@@ -85,7 +86,7 @@ func Read(r io.Reader, name, wanted string) iter.Seq2[Record, error] {
 		for e, err := range elements(bufio.NewReaderSize(plain, 1<<16)) {
 			found = true
 			if err != nil {
-				if !fail(atElement(e, err)) {
+				if e.number == 0 && !fail(err) || e.number > 0 && !bad(e, err) {
 					return
 				}
 				continue
@@ -105,7 +106,7 @@ func Read(r io.Reader, name, wanted string) iter.Seq2[Record, error] {
 				err = f.err()
 			}
 			if err != nil {
-				if !fail(atElement(e, err)) {
+				if !bad(e, err) {
 					return
 				}
 				continue
@@ -120,14 +121,20 @@ func Read(r io.Reader, name, wanted string) iter.Seq2[Record, error] {
 	}
 }
 
-// atElement says where an error stands; errors that are about no element stay as they are. Columns count from the
-// record's begin on its first line.
+// BadRecord is a record that does not fit its format; reading goes on after it.
+type BadRecord struct {
+	// File is the name for messages.
+	File string
+	Err  error
+}
+
+func (e *BadRecord) Error() string { return fmt.Sprintf("reading %s: %v", e.File, e.Err) }
+func (e *BadRecord) Unwrap() error { return e.Err }
+
+// atElement says where in the file an error stands. Columns count from the record's begin on its first line.
 func atElement(e element, err error) error {
 	var syntax *sembench.SyntaxError
-	switch {
-	case e.number == 0:
-		return err
-	case errors.As(err, &syntax):
+	if errors.As(err, &syntax) {
 		return fmt.Errorf("record %d: %w", e.number, &sembench.SyntaxError{Line: e.line + syntax.Line - 1, Column: syntax.Column, Problem: syntax.Problem})
 	}
 	return fmt.Errorf("record %d (line %d): %w", e.number, e.line, err)
