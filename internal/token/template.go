@@ -24,8 +24,8 @@ type Template struct {
 	Now func() time.Time
 
 	name      string
-	plain     *jinja.Template
-	withTools *jinja.Template // for messages with tools, where the model has a template of its own for them
+	plain     compiled
+	withTools compiled // for messages with tools, where the model has a template of its own for them
 	variables map[string]jinja.Value
 }
 
@@ -87,25 +87,32 @@ func (c *tokenizerConfig) compile(spec string) (*Template, error) {
 	return t, nil
 }
 
+// compiled is a template and whether it goes through the parts of a message's content itself.
+type compiled struct {
+	*jinja.Template
+	readsParts bool
+}
+
 // toJSON finds the filter tojson in expressions and statements.
 var toJSON = regexp.MustCompile(`\|\s*tojson\b`)
 
 // compileJinja compiles source with our JSON filter in the place of the library's, which sorts keys and escapes < and &
 // when it indents. A filter that is not built in is looked up among the variables.
-func compileJinja(source string) (*jinja.Template, error) {
-	return jinja.Compile(toJSON.ReplaceAllString(source, "| python_json"))
+func compileJinja(source string) (compiled, error) {
+	t, err := jinja.Compile(toJSON.ReplaceAllString(source, "| python_json"))
+	return compiled{t, contentLoop.MatchString(source)}, err
 }
 
 // Render is the prompt text for messages and tools (nil: none), with the opening of the assistant's turn when
 // addGenerationPrompt is set. Messages and tools are what a request carries: anything that encoding/json can write,
 // keys in the order in which it writes them. Tool arguments that are JSON in a string are decoded, as engines do
-// before they render. Rendering the same values gives the same text, but for strftime_now.
+// before they render; content in text parts becomes one string, joined by line ends, unless the template reads
+// parts. Rendering the same values gives the same text, but for strftime_now.
 func (t *Template) Render(messages, tools []any, addGenerationPrompt bool) (text string, err error) {
 	chat, err := jinjaValue(messages)
 	if err != nil {
 		return "", fmt.Errorf("rendering chat template %s: messages: %w", t.name, err)
 	}
-	decodeArguments(chat)
 	offered := jinja.None()
 	template := t.plain
 	if len(tools) > 0 {
@@ -113,6 +120,9 @@ func (t *Template) Render(messages, tools []any, addGenerationPrompt bool) (text
 		if offered, err = jinjaValue(tools); err != nil {
 			return "", fmt.Errorf("rendering chat template %s: tools: %w", t.name, err)
 		}
+	}
+	if err := prepareChat(chat, template.readsParts); err != nil {
+		return "", fmt.Errorf("rendering chat template %s: %w", t.name, err)
 	}
 	now := t.Now
 	if now == nil {
@@ -215,38 +225,6 @@ func nextValue(d *json.Decoder) (jinja.Value, error) {
 		return object, err
 	}
 	return jinja.None(), nil
-}
-
-// decodeArguments decodes tool_calls[].function.arguments of every message (vLLM 0.11, entrypoints/chat_utils.py,
-// _postprocess_messages). What is no JSON object stays a string.
-func decodeArguments(messages jinja.Value) {
-	for _, message := range messages.AsList().Items {
-		for _, call := range items(field(message, "tool_calls")) {
-			function := field(call, "function")
-			arguments := field(function, "arguments")
-			if !arguments.IsString() {
-				continue
-			}
-			if decoded, err := parseJSON(arguments.AsString()); err == nil && decoded.IsDict() {
-				function.AsDict().Set("arguments", decoded)
-			}
-		}
-	}
-}
-
-func field(v jinja.Value, key string) jinja.Value {
-	if !v.IsDict() {
-		return jinja.Undefined()
-	}
-	f, _ := v.AsDict().Get(key)
-	return f
-}
-
-func items(v jinja.Value) []jinja.Value {
-	if !v.IsList() {
-		return nil
-	}
-	return v.AsList().Items
 }
 
 // strftime formats as C does, for the directives that templates use.

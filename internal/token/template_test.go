@@ -129,6 +129,49 @@ func TestRealTemplatesAsPython(t *testing.T) {
 	t.Logf("%d renderings identical, %d raise in both, %d raise in Python only", same, raised, lenient)
 }
 
+// What engines do to messages before they render.
+func TestMessagesArePrepared(t *testing.T) {
+	o200k, err := Open("o200k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(source string) *Template {
+		path := filepath.Join(t.TempDir(), "t.jinja")
+		write(t, path, source)
+		template, err := OpenTemplate(path, o200k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return template
+	}
+	text := func(s string) any { return map[string]any{"type": "text", "text": s} }
+	plain := open("{% for m in messages %}{{ m.content }}|{% endfor %}")
+	parts := open("{% for m in messages %}{% for p in m['content'] %}<{{ p.text }}>{% endfor %}{% endfor %}")
+	calls := open("{% for m in messages %}{% for c in m.tool_calls %}{{ c.function.arguments.city }}{% endfor %}{% endfor %}")
+	message := func(key string, value any) []any { return []any{map[string]any{"role": "user", key: value}} }
+	for _, c := range []struct {
+		template *Template
+		messages []any
+		want     string
+	}{
+		{plain, message("content", []any{text("a"), text("b")}), "a\nb|"},
+		{plain, message("content", "a"), "a|"},
+		{parts, message("content", []any{text("a"), text("b")}), "<a><b>"},
+		{calls, message("tool_calls", []any{map[string]any{"function": map[string]any{"arguments": `{"city":"Bern"}`}}}), "Bern"},
+	} {
+		if got, err := c.template.Render(c.messages, nil, false); err != nil || got != c.want {
+			t.Errorf("got %q, %v, want %q", got, err, c.want)
+		}
+	}
+	image := message("content", []any{text("a"), map[string]any{"type": "image_url"}})
+	if _, err := plain.Render(image, nil, false); err == nil || !strings.HasSuffix(err.Error(), ": messages[0].content[1] is no text, and the template reads only text") {
+		t.Errorf("an image: %v", err)
+	}
+	if _, err := open("{{ raise_exception('roles must alternate') }}").Render(nil, nil, false); err == nil || !strings.Contains(err.Error(), "roles must alternate") {
+		t.Errorf("raise_exception: %v", err)
+	}
+}
+
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
