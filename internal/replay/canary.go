@@ -8,9 +8,9 @@ import (
 	"sembench"
 )
 
-// canaryWords is the length of a canary. A word is at least three tokens to any tokenizer that knows no such word, so that a
-// canary has 12 blocks or more at 16 tokens and still a few at 64.
-func (c Config) canaryWords() int { return max(64, 4*c.BlockSize/3+1) }
+// canaryWords is the length of a canary: four blocks more than a semantic tier wants at least (64 tokens, or a block), even if
+// every word were one token.
+func (c Config) canaryWords() int { return max(64, c.BlockSize) + 4*c.BlockSize }
 
 // canaryShift is how many words go ahead of B the second time: a few tokens, so that no prefix is shared.
 const canaryShift = 3
@@ -52,7 +52,7 @@ func (r *runner) canaries(ctx context.Context, base string) bool {
 	p.role = "canary-b-negative"
 	negative.b = r.send(ctx, p, shifted, s, 1)
 	isolation.PrimedTokens = known.tokens
-	isolation.Canary = canaryChecks(positive, negative, known.tokens)
+	isolation.Canary = append(canaryChecks(positive, negative, known.tokens), ttftChecks(positive, negative, r.cfg.TTFTCanaryMS)...)
 	if before.Status == sembench.IsolationFailed && isolation.Detail == "" {
 		isolation.Detail = "before seeding: " + before.Detail
 	}
@@ -133,6 +133,38 @@ func canaryChecks(positive, negative pairOf, primedTokens *int) []sembench.Canar
 			outcome = outcomeFail
 		}
 		checks = append(checks, canaryCheck(r, "negative", primed, left, outcome))
+	}
+	return checks
+}
+
+// ttftChecks judges a pass by time alone, where the engine reports no cached tokens and the pre-flight found a limit that tells
+// reused from computed: A for the prefix cache, B shifted for any tier that does not need a prefix. No checks without
+// a limit.
+func ttftChecks(positive, negative pairOf, limit *float64) []sembench.CanaryCheck {
+	if limit == nil {
+		return nil
+	}
+	var checks []sembench.CanaryCheck
+	for _, canary := range []struct {
+		field string
+		of    func(pairOf) *float64
+	}{
+		{"ttft_ms", func(p pairOf) *float64 { return p.a.TTFT() }},
+		{"ttft_ms_shifted", func(p pairOf) *float64 { return p.b.TTFT() }},
+	} {
+		shown, left := canary.of(positive), canary.of(negative)
+		outcome := outcomeNotExercised
+		if shown != nil && *shown < *limit {
+			outcome = outcomePass
+		}
+		checks = append(checks, sembench.CanaryCheck{Tier: "ttft", Control: "positive", Field: canary.field, Expected: limit, Observed: shown, Outcome: outcome})
+		switch {
+		case left == nil:
+			outcome = outcomeNotExercised
+		case *left < *limit:
+			outcome = outcomeFail
+		}
+		checks = append(checks, sembench.CanaryCheck{Tier: "ttft", Control: "negative", Field: canary.field, Expected: limit, Observed: left, Outcome: outcome})
 	}
 	return checks
 }

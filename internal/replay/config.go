@@ -57,6 +57,9 @@ type Config struct {
 	ResetTimeout time.Duration
 	// CanaryEvery is the mean number of steps between canary passes; 0 means 24, below 0 only first and last.
 	CanaryEvery int
+	// TTFTCanaryMS is the time to first token below which a canary counts as reused, where the engine reports no cached tokens
+	// and the pre-flight found TTFT to tell; nil otherwise.
+	TTFTCanaryMS *float64
 	// BlockSize is the engine's block size in tokens, for the length of canaries; 0 means 16.
 	BlockSize int
 

@@ -52,6 +52,8 @@ type Report struct {
 	// TTFTSeparation is (cold - warm) / pooled standard deviation of TTFT on a repeated prompt, measured only without
 	// cached-token reporting; from 4 on a TTFT canary counts.
 	TTFTSeparation *float64 `json:"ttft_separation"`
+	// TTFTCanaryMS is half way between the two: a canary below it was reused; null where TTFT does not tell.
+	TTFTCanaryMS *float64 `json:"ttft_canary_ms"`
 	// FirstEventGapMS is the median time from the first event to the first output: what a client that takes the role chunk
 	// for output would be wrong by.
 	FirstEventGapMS *float64 `json:"first_event_gap_ms"`
@@ -66,7 +68,7 @@ const PreflightSchema = "sembench.preflight.v1"
 // Apply gives the configuration with what was found out filled in where it was left open.
 func (p Report) Apply(c Config) Config {
 	c.Model, c.Isolation, c.SaltKind, c.Engine = p.Model, p.Isolation, p.SaltKind, p.Engine
-	c.ResetURLs, c.ExactResetURLs = p.ResetURLs, p.ExactResetURLs
+	c.ResetURLs, c.ExactResetURLs, c.TTFTCanaryMS = p.ResetURLs, p.ExactResetURLs, p.TTFTCanaryMS
 	return c
 }
 
@@ -325,6 +327,9 @@ func (f *flight) separate(ctx context.Context, words int) {
 	f.report.TTFTSeparation = separation(cold, warm)
 	switch d := f.report.TTFTSeparation; {
 	case d != nil && *d >= minSeparation:
+		meanCold, _ := moments(cold)
+		meanWarm, _ := moments(warm)
+		f.report.TTFTCanaryMS = new((meanCold + meanWarm) / 2)
 		f.check("ttft_canary", "pass", fmt.Sprintf("TTFT tells a repeated prompt from a new one: %.1f standard deviations", *d), "")
 	default:
 		f.check("cold_provable", "fail", "neither cached tokens nor TTFT show reuse: no step can be proven cold, every pair will be contaminated", f.preset.cachedHint)

@@ -553,11 +553,11 @@ func TestEngineDies(t *testing.T) {
 	n := 0
 	cfg := e.config()
 	cfg.ResetTimeout = 50 * time.Millisecond
-	e.handler = func(_ http.ResponseWriter, r *http.Request, _ map[string]any) bool {
+	e.handler = func(w http.ResponseWriter, r *http.Request, _ map[string]any) bool {
 		if strings.Contains(r.Header.Get("X-Request-Id"), "-recipient-") {
 			if n++; n == 3 {
-				go e.server.Listener.Close()
-				go e.server.CloseClientConnections()
+				e.server.Listener.Close()
+				panic(http.ErrAbortHandler) // the one connection that is open
 			}
 		}
 		return false

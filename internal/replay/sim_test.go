@@ -60,6 +60,11 @@ func TestTruthIsRecovered(t *testing.T) {
 	if summary.OK != 24 || !summary.Simulated || summary.CanariesFailed != 0 {
 		t.Fatalf("summary %+v", summary)
 	}
+	for tier, outcome := range outcomes(lines) {
+		if outcome != outcomePass && !strings.HasPrefix(tier, "external") {
+			t.Errorf("canary %s: %s", tier, outcome)
+		}
+	}
 	truth := map[string]sembench.SimTruth{}
 	for _, s := range e.Truth() {
 		truth[s.RequestID] = s
@@ -119,6 +124,37 @@ func TestColdFaultsAreCaught(t *testing.T) {
 	check("late_repopulation", "prefix")
 	check("cached_tokens_constant", "prefix")
 	check("cached_tokens_prompt", "prefix")
+}
+
+// Without cached tokens in the responses, time tells: on an engine whose prefill costs, TTFT canaries stand in.
+func TestTTFTCanaries(t *testing.T) {
+	check := func(name string, want map[string]string, faults ...string) {
+		t.Helper()
+		_, cfg := embedded(t, func(c *sim.Config) {
+			c.Faults, c.Jitter = append(faults, "cached_tokens_zero"), 0.01
+		})
+		report, err := Preflight(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.CachedTokensReported || report.TTFTSeparation == nil || *report.TTFTSeparation < minSeparation || report.TTFTCanaryMS == nil {
+			t.Fatalf("%s: %+v", name, report)
+		}
+		_, lines := replayed(t, nil, report.Apply(cfg), longItems(3))
+		for _, o := range lines {
+			if o.Isolation == nil {
+				continue
+			}
+			for _, c := range o.Isolation.Canary {
+				if outcome, ok := want[c.Control+" "+c.Field]; ok && c.Outcome != outcome {
+					t.Errorf("%s: %s %+v, want %s", name, o.ItemID, c, outcome)
+				}
+			}
+		}
+	}
+	check("honest", map[string]string{"positive ttft_ms": "pass", "negative ttft_ms": "pass", "positive ttft_ms_shifted": "pass", "negative ttft_ms_shifted": "pass"})
+	check("no-op reset", map[string]string{"positive ttft_ms": "pass", "negative ttft_ms": "fail"}, "noop_reset")
+	check("surviving donors", map[string]string{"positive ttft_ms_shifted": "pass", "negative ttft_ms_shifted": "fail"}, "donor_store_survives")
 }
 
 // An engine whose every reset says that it did nothing is not measured as if it had reset: isolation falls back to salts,
