@@ -76,8 +76,7 @@ type Options struct {
 	Approximate bool
 	// ExecTimeout bounds each answer of a child process; 0 means 30 s.
 	ExecTimeout time.Duration
-	// ExecEnv is the environment of a child process as KEY=VALUE; nil means an empty one but for PATH-less
-	// lookup, so callers pass theirs.
+	// ExecEnv is the environment of a child process as KEY=VALUE; nil means the parent's.
 	ExecEnv []string
 }
 
