@@ -73,7 +73,7 @@ func parseHeader(r *record, b []byte, ranks *rankTable) bool {
 	case c == '[':
 		return bracketHeader(r, b, ranks)
 	case digit(c):
-		return datedHeader(r, b)
+		return datedHeader(r, b) || llamaHeader(r, b)
 	case !letter(c):
 		return false
 	}
@@ -326,6 +326,22 @@ func datedHeader(r *record, b []byte) bool {
 		}
 	}
 	return r.set(levelUnset, loggerPlain, rest)
+}
+
+// llamaHeader reads llama.cpp's "M.SS.mmm.uuu L msg", as printed since 2026.
+func llamaHeader(r *record, b []byte) bool {
+	i, dots := 0, 0
+	for i < len(b) && i < 24 && (digit(b[i]) || b[i] == '.') {
+		if b[i] == '.' {
+			dots++
+		}
+		i++
+	}
+	if dots != 3 || i+3 > len(b) || b[i] != ' ' || b[i+2] != ' ' {
+		return false
+	}
+	lv := levelOf(string(b[i+1 : i+2]))
+	return lv != levelUnset && r.set(lv, loggerPlain, b[i+3:])
 }
 
 // logfmtHeader reads Go slog's text form, as ollama prints it: time=… level=… source=… msg="…" k=v. The

@@ -4,18 +4,19 @@ import "bytes"
 
 // slotCache gathers the prefix reuse that llama.cpp's server and ollama log per request.
 //
-//	llama.cpp: slot update_slots: id  0 | task 5 | prompt … n_past = 142, n_tokens = …
-//	           slot update_slots: id  0 | task 5 | new prompt, n_ctx_slot = 4096, n_keep = 0, n_prompt_tokens = 152
+//	llama.cpp: slot update_slots: id  0 | task 5 | new prompt, n_ctx_slot = 4096, n_keep = 0, n_prompt_tokens = 152
+//	           slot update_slots: id  0 | task 5 | kv cache rm [142, end)
+//	  newer:   … | new prompt, n_ctx_slot = 4096, n_keep = 0, task.n_tokens = 152
+//	           … | n_past = 142, slot.prompt.tokens.size() = 148, …     a candidate that may still be given up
+//	           … | n_tokens = 142, memory_seq_rm [142, end)             what was kept; repeated for every batch
 //	ollama:    time=… level=DEBUG source=cache.go:137 msg="loading cache slot" id=0 cache=151 prompt=152 used=142 remaining=10
-//
-// used and n_past at the start of a prompt are tokens found in the slot's cache.
 type slotCache struct {
 	ollama, llama int
 	prompt, used  int
 	pending       map[string]int // prompt tokens by "id task"
 }
 
-// maxSlots bounds prompts that wait for their n_past; a server has a few slots.
+// maxSlots bounds prompts that wait for their first removal; a server has a few slots.
 const maxSlots = 1024
 
 // slotMessage reads one message of either server.
@@ -44,26 +45,28 @@ func (c *collector) ollamaSlot(msg []byte) bool {
 	return true
 }
 
-// llamaSlot pairs the prompt's length with the first n_past of the same task: the tokens kept.
+// llamaSlot pairs the prompt's length with the first removal of the same task: what lies before it is kept.
 func (c *collector) llamaSlot(msg []byte) bool {
-	i := bytes.Index(msg, []byte("| task "))
-	if i < 0 {
-		return false
-	}
-	task := msg[i+len("| task "):]
-	end := bytes.IndexByte(task, '|')
-	if end < 0 {
-		return false
-	}
-	text := trimLeft(task[end+1:])
-	head, _, _ := bytes.Cut(msg[:i], []byte(":"))
-	_, id, ok := bytes.Cut(msg[len(head):i], []byte("id"))
+	head, text, ok := bytes.Cut(msg, []byte(" | task "))
 	if !ok {
 		return false
 	}
-	key := string(bytes.TrimSpace(id)) + " " + string(bytes.TrimSpace(task[:end]))
+	_, slot, ok := bytes.Cut(head, []byte("id"))
+	task, text, okTask := bytes.Cut(text, []byte("|"))
+	if !ok || !okTask {
+		return false
+	}
+	text = trimLeft(text)
+	key := string(bytes.TrimSpace(slot)) + " " + string(bytes.TrimSpace(task))
 	s := &c.slots
-	if n, ok := countAfter(text, "n_prompt_tokens = "); ok && bytes.HasPrefix(text, []byte("new prompt")) {
+	if bytes.HasPrefix(text, []byte("new prompt, ")) {
+		n, ok := countAfter(text, " n_prompt_tokens = ")
+		if !ok {
+			n, ok = countAfter(text, " task.n_tokens = ")
+		}
+		if !ok {
+			return c.torn()
+		}
 		c.saw("llamacpp_slots")
 		if s.pending == nil {
 			s.pending = map[string]int{}
@@ -73,29 +76,20 @@ func (c *collector) llamaSlot(msg []byte) bool {
 		}
 		return true
 	}
-	past, ok := countAfter(text, "n_past = ")
+	kept, ok := countAfter(text, "kv cache rm [")
 	if !ok {
-		return false
+		kept, ok = countAfter(text, "memory_seq_rm [")
 	}
-	p, waiting := s.pending[key]
-	if !waiting {
-		return true
-	}
-	// "kv cache rm [142, end)" and "prompt processing progress" both carry n_past; the first one after the
-	// new prompt is what was kept. A progress line already includes the batch.
-	if bytes.HasPrefix(text, []byte("prompt processing progress")) {
-		batch, ok := countAfter(text, "n_tokens = ")
-		if !ok || batch > past {
-			return true
-		}
-		past -= batch
+	prompt, waiting := s.pending[key]
+	if !ok || !waiting {
+		return ok
 	}
 	delete(s.pending, key)
-	if past > p {
+	if kept > prompt {
 		return c.torn()
 	}
 	s.llama++
-	s.prompt += p
-	s.used += past
+	s.prompt += prompt
+	s.used += kept
 	return true
 }

@@ -27,9 +27,10 @@ const (
 	wrapANSI
 	wrapLabel
 	wrapProgress
+	wrapJournal
 )
 
-var wrapperNames = []string{"docker", "cri", "pod", "timestamp", "ansi", "label", "progress"}
+var wrapperNames = []string{"docker", "cri", "pod", "timestamp", "ansi", "label", "progress", "journal"}
 
 // dockerSplit is where dockerd cuts a long record; only a part that long can lack its newline on purpose.
 const dockerSplit = 16 << 10
@@ -116,6 +117,12 @@ func (u *unwrapper) peel(b []byte, from origin, pod string, depth int) {
 					continue
 				}
 				u.seen |= wrapTimestamp
+				b = rest
+				continue
+			}
+		case c >= 'A' && c <= 'S': // months
+			if rest, ok := journalPrefix(b); ok {
+				u.seen |= wrapJournal
 				b = rest
 				continue
 			}
@@ -307,6 +314,23 @@ func rfc3339(b []byte) ([]byte, bool) {
 		}
 	}
 	return b, false
+}
+
+// journalPrefix reads journalctl's "Mon DD HH:MM:SS host unit[pid]: ".
+func journalPrefix(b []byte) ([]byte, bool) {
+	if len(b) < 24 || b[3] != ' ' || b[6] != ' ' || b[9] != ':' || b[12] != ':' || b[15] != ' ' || !digit(b[5]) || !digit(b[7]) {
+		return b, false
+	}
+	host := bytes.IndexByte(b[16:min(len(b), 120)], ' ')
+	if host < 1 {
+		return b, false
+	}
+	unit := b[16+host+1:]
+	end := bytes.IndexByte(unit[:min(len(unit), 120)], ' ')
+	if end < 4 || unit[end-1] != ':' || unit[end-2] != ']' {
+		return b, false
+	}
+	return unit[end+1:], true
 }
 
 // criHead reads what follows the time in a CRI line: stream, tag, text.
