@@ -44,6 +44,9 @@ type protocol struct {
 
 // begin makes the run directory with manifest and configuration, or takes up an interrupted run.
 func (p *protocol) begin() error {
+	if err := checkSettings(p.s); err != nil {
+		return err
+	}
 	p.runID = p.s.RunID
 	if p.runID == "" {
 		p.runID = newRunID(time.Now())

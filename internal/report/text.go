@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -21,7 +22,16 @@ type summary struct {
 const labelled = 21
 
 func (s *summary) line(label, format string, args ...any) {
-	fmt.Fprintf(&s.out, "  %-*s%s\n", labelled, label, wrap(fmt.Sprintf(format, args...), s.width-labelled-2, labelled+2))
+	s.flagged("", label, format, args...)
+}
+
+// flagged is a line whose label is painted.
+func (s *summary) flagged(code, label, format string, args ...any) {
+	padded := fmt.Sprintf("%-*s", labelled, label)
+	if code != "" {
+		padded = s.paint(code, padded)
+	}
+	fmt.Fprintf(&s.out, "  %s%s\n", padded, wrap(fmt.Sprintf(format, args...), s.width-labelled-2, labelled+2))
 }
 
 func (s *summary) head(title string) { fmt.Fprintf(&s.out, "\n%s\n", s.paint("1", title)) }
@@ -123,11 +133,11 @@ func (s *summary) believe(r *sembench.Result) {
 	s.line("excluded", "%s", excluded(p))
 	for _, c := range r.Checks {
 		if c.Outcome == sembench.Fail || c.Outcome == sembench.Inconclusive {
-			s.line(s.paint("31", c.Outcome), "%s: %s", c.Name, c.Detail)
+			s.flagged("31", c.Outcome, "%s: %s", c.Name, c.Detail)
 		}
 	}
 	if p.InvalidReason != nil {
-		s.line(s.paint("31", "NOT VALID"), "%s", *p.InvalidReason)
+		s.flagged("31", "NOT VALID", "%s", *p.InvalidReason)
 	}
 }
 
@@ -141,12 +151,7 @@ func excluded(p *sembench.Paired) string {
 	}
 	add(p.NegativeControlPairs, "negative controls (judged apart)")
 	add(p.WrongReusePairs, "wrong-reuse controls (judged apart)")
-	for _, reason := range slices.Sorted(maps.Keys(p.ContaminationReasons)) {
-		add(p.ContaminationReasons[reason], "contaminated: "+strings.ReplaceAll(reason, "_", " "))
-	}
-	if len(p.ContaminationReasons) == 0 {
-		add(p.PairsContaminated, "contaminated")
-	}
+	add(p.PairsContaminated, "contaminated"+reasons(p.ContaminationReasons))
 	add(p.PairsErrored, "errored")
 	add(p.PairsUnpaired, "unpaired")
 	for _, reason := range slices.Sorted(maps.Keys(p.PairsExcluded)) {
@@ -156,6 +161,19 @@ func excluded(p *sembench.Paired) string {
 		return "no pair"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// reasons lists why pairs are contaminated, most frequent first; one pair may have several.
+func reasons(n map[string]int) string {
+	if len(n) == 0 {
+		return ""
+	}
+	names := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(cmp.Compare(n[b], n[a]), cmp.Compare(a, b)) })
+	var parts []string
+	for _, name := range names {
+		parts = append(parts, fmt.Sprintf("%s %d", strings.ReplaceAll(name, "_", " "), n[name]))
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 func (s *summary) verdict(in Input) {
