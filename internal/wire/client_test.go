@@ -303,3 +303,30 @@ func FuzzStream(f *testing.F) {
 		}
 	})
 }
+
+// An event that is read by its frame means what it means when it is parsed.
+func FuzzFrame(f *testing.F) {
+	for _, second := range []string{`b`, `\n`, `\"`, `\u00e9`, `","finish_reason":"stop`, `é`, `\\`, ``} {
+		f.Add([]byte(`{"id":"a","choices":[{"delta":{"content":"a"},"finish_reason":null}]}`), []byte(`{"id":"a","choices":[{"delta":{"content":"`+second+`"},"finish_reason":null}]}`))
+		f.Add([]byte(`{"choices": [{"text": "x", "logprobs": null}], "usage": null}`), []byte(`{"choices": [{"text": "`+second+`", "logprobs": null}], "usage": null}`))
+	}
+	f.Add([]byte(`{"choices":[{"delta":{"content":"a","tool_calls":[{"function":{"name":"f"}}]}}]}`), []byte(`{"choices":[{"delta":{"content":"b","tool_calls":[{"function":{"name":"f"}}]}}]}`))
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		var a, b sembench.Observation
+		learned := decoder{api: Chat, obs: &a, clean: newRedactor(nil)}
+		learned.event("", first, 1)
+		text, ok := learned.frame.read(second)
+		if !ok {
+			return
+		}
+		whole := decoder{api: Chat, obs: &b, clean: newRedactor(nil)}
+		whole.event("", second, 1)
+		chunks := 0
+		if text != "" {
+			chunks = 1
+		}
+		if whole.failure != nil || whole.text.String() != text || len(b.Chunks) != chunks || b.Usage != nil || whole.finished || b.OutputTokenIDs != nil {
+			t.Errorf("after %s, %s is read as %q and parsed as %q (%v)", first, second, text, whole.text.String(), whole.failure)
+		}
+	})
+}

@@ -25,6 +25,7 @@ type decoder struct {
 	finished bool // a finish_reason came
 	ended    bool // [DONE] came
 	failure  *sembench.RequestError
+	frame    frame
 }
 
 // output is what one event generated.
@@ -34,6 +35,9 @@ type output struct {
 	tokens int // where the event lists its token ids, else -1
 	some   bool
 	answer bool
+	// plain: the event held one piece of answer text and nothing else that is kept.
+	plain  bool
+	pieces int // of text
 }
 
 func (o *output) add(text string, answer bool) {
@@ -41,6 +45,7 @@ func (o *output) add(text string, answer bool) {
 		return
 	}
 	o.text += text
+	o.pieces++
 	o.grow(len(text), answer)
 }
 
@@ -65,6 +70,12 @@ func (d *decoder) event(name string, data []byte, stamp int64) {
 	if d.obs.Stamps.FirstEvent == nil {
 		d.obs.Stamps.FirstEvent = &stamp
 	}
+	if text, ok := d.frame.read(data); ok && name == "" {
+		out := output{tokens: -1}
+		out.add(text, true)
+		d.note(out, stamp)
+		return
+	}
 	tree, err := parse(data)
 	body, isObject := tree.(map[string]any)
 	switch {
@@ -80,6 +91,9 @@ func (d *decoder) event(name string, data []byte, stamp int64) {
 		out = d.native(body)
 	} else {
 		out = d.openAI(body)
+	}
+	if out.plain {
+		d.frame.learn(data, out.text)
 	}
 	d.note(out, stamp)
 }
@@ -129,11 +143,14 @@ func (d *decoder) tokenDelta() int64 {
 func (d *decoder) openAI(body map[string]any) output {
 	out := output{tokens: -1}
 	d.identify(body["id"])
+	out.plain = true
 	if usage, ok := body["usage"].(map[string]any); ok {
 		d.obs.Usage = usage
+		out.plain = false
 	}
 	if metrics, ok := body["metrics"].(map[string]any); ok {
 		d.obs.EngineMetrics = metrics
+		out.plain = false
 	}
 	choices, _ := body["choices"].([]any)
 	for _, c := range choices {
@@ -150,7 +167,9 @@ func (d *decoder) openAI(body map[string]any) output {
 		d.readTokens(choice, &out)
 		d.readLogprobs(choice["logprobs"])
 		d.finish(choice["finish_reason"])
+		out.plain = out.plain && choice["finish_reason"] == nil && choice["logprobs"] == nil
 	}
+	out.plain = out.plain && len(choices) == 1 && out.tokens < 0 && out.answer && out.pieces == 1
 	return out
 }
 
@@ -174,6 +193,7 @@ func readDelta(delta map[string]any, out *output) {
 		data, transcript := textOf(audio["data"]), textOf(audio["transcript"])
 		out.add(transcript, true)
 		if data != "" {
+			out.pieces++
 			out.grow(len(data), true)
 		}
 	}

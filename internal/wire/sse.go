@@ -34,7 +34,7 @@ func (s *sse) feed(p []byte, stamp int64) error {
 				continue
 			}
 		}
-		end := bytes.IndexAny(p, "\r\n")
+		end := lineEnd(p)
 		if end < 0 {
 			if len(s.line)+len(s.data)+len(p) > maxEvent {
 				return fmt.Errorf("an event is longer than %d MiB", maxEvent>>20)
@@ -56,6 +56,19 @@ func (s *sse) feed(p []byte, stamp int64) error {
 		p = p[end+1:]
 	}
 	return nil
+}
+
+// lineEnd is where the first CR or LF is, -1 without one.
+func lineEnd(p []byte) int {
+	end := bytes.IndexByte(p, '\n')
+	head := p
+	if end >= 0 {
+		head = p[:end]
+	}
+	if cr := bytes.IndexByte(head, '\r'); cr >= 0 {
+		return cr
+	}
+	return end
 }
 
 func (s *sse) endLine(line []byte, stamp int64) {
