@@ -3,6 +3,9 @@ package engine
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -36,5 +39,22 @@ func BenchmarkSummarizeVLLM(b *testing.B) {
 		if _, err := Summarize("vllm", bytes.NewReader(data), Options{}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestWriteBenchLog writes the log of bench/engine.sh where its environment names a file.
+func TestWriteBenchLog(t *testing.T) {
+	path, size := os.Getenv("SEMBENCH_BENCH_LOG"), os.Getenv("SEMBENCH_BENCH_MB")
+	mb, err := strconv.Atoi(size)
+	if path == "" || err != nil {
+		t.Skip("bench/engine.sh sets the file and its size")
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := io.Copy(f, &endless{block: busyLog(20_000), left: mb << 20}); err != nil {
+		t.Fatal(err)
 	}
 }
