@@ -94,6 +94,14 @@ func Default() Config {
 // filled returns c with defaults in place of zeros, or why c cannot be used.
 func (c Config) filled() (Config, error) {
 	setString(&c.As, "vllm")
+	switch c.As {
+	case "llamacpp": // one slot that keeps its last prompt, token by token
+		c.BlockSize, c.MaxRunning, c.Semantic, c.OffloadBlocks = 1, 1, false, 0
+		c.CapacityBlocks = max(c.CapacityBlocks, 131_072)
+	case "lmcache":
+		c.Semantic = false
+		setInt(&c.OffloadBlocks, 4*65_536)
+	}
 	setString(&c.Model, "sembench-sim")
 	setString(&c.Planner, "span")
 	setString(&c.JitterModel, jitterLognormal)

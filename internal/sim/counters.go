@@ -5,11 +5,13 @@ import "sort"
 // counters is what /metrics tells. Its methods need the engine's lock.
 type counters struct {
 	requests, promptTokens, outputTokens int
-	queries, hits                        int // tokens asked of and found in the local prefix cache
-	externalQueries, externalHits        int // the same of the tiers behind it, for what was not local
+	queries, hits                        int     // tokens asked of and found in the local prefix cache
+	externalQueries, externalHits        int     // the same of the tiers behind it, for what was not local
+	offloadHits                          int     // the part of externalHits that the offload tier gave
+	lastRate                             float64 // cached share of the last prompt
 	bySource                             map[string]int
 	finished                             map[string]int // by reason
-	stored, loaded                       int            // bytes moved to and from the offload tier and donors
+	stored, loaded                       int            // bytes moved to the offload tier, and from it and from donors
 
 	ttft, queue, prefill, decode, e2e, itl, computed *histogram
 }
@@ -38,10 +40,12 @@ func (c *counters) begin(e *Engine, j *job) {
 	n, claim := j.decision.prompt, j.claims.counters
 	c.queries += n
 	c.hits += claim.prefix
-	if e.donors != nil || e.cfg.OffloadBlocks > 0 {
+	if e.external() {
 		c.externalQueries += n - claim.prefix
 		c.externalHits += claim.external
 	}
+	c.offloadHits += min(j.decision.offload, claim.external)
+	c.lastRate = float64(claim.prefix+claim.external) / float64(n)
 	c.promptTokens += n
 	c.bySource[sourceLocal] += claim.prefix
 	c.bySource[sourceExternal] += claim.external
@@ -65,6 +69,9 @@ func (c *counters) end(j *job) {
 	claim := j.claims.counters
 	c.computed.add(float64(j.decision.prompt - claim.prefix - claim.external))
 }
+
+// external tells whether a connector stands behind the local cache.
+func (e *Engine) external() bool { return e.donors != nil || e.cfg.OffloadBlocks > 0 }
 
 // histogram counts values at or below each bound.
 type histogram struct {

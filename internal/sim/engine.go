@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sembench"
@@ -22,6 +23,9 @@ type Engine struct {
 	faults []active
 	voice  voice
 	boot   boot
+	// arrivals numbers requests; the workers of a gateway share it.
+	arrivals *atomic.Int64
+	workers  []*Engine
 
 	mu                  sync.Mutex
 	prefix              *blockCache
@@ -59,7 +63,7 @@ func New(c Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configuring the embedded engine: %w", err)
 	}
-	e := &Engine{cfg: c, tok: tok, prefix: newBlockCache(c.CapacityBlocks), offload: newBlockCache(c.OffloadBlocks)}
+	e := &Engine{cfg: c, tok: tok, prefix: newBlockCache(c.CapacityBlocks), offload: newBlockCache(c.OffloadBlocks), arrivals: &atomic.Int64{}}
 	e.boot = boot{id: randomID(8), started: c.Clock.Now()}
 	e.sched.slots, e.sched.lanes = c.MaxRunning, make([]time.Time, c.PrefillSlots)
 	e.count = newCounters()
@@ -76,11 +80,14 @@ func New(c Config) (*Engine, error) {
 	return e, nil
 }
 
-// Truth is what really happened, one record per request that ended, in order of arrival.
+// Truth is what really happened, one record per request that ended, in order of arrival; a gateway's is its workers'.
 func (e *Engine) Truth() []sembench.SimTruth {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	out := slices.Clone(e.truth)
+	for _, w := range e.workers {
+		out = append(out, w.Truth()...)
+	}
 	slices.SortStableFunc(out, func(a, b sembench.SimTruth) int { return cmp.Compare(arrivalIndex(a), arrivalIndex(b)) })
 	return out
 }

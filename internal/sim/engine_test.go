@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"sembench"
 	"sembench/internal/engine"
 	"sembench/internal/sim"
+	"sembench/internal/wire"
 )
 
 // The project's own parsers of foreign text read what the voices write; they were made from captured samples of the real
@@ -175,5 +177,154 @@ func TestKVEventsOverZMQ(t *testing.T) {
 	h.post("/reset_prefix_cache", "", "")
 	if err := <-recorded; !errors.Is(err, enough) || rec.Gaps != 0 || rec.Undecodable != 0 || seen[engine.KVStored] < 2 {
 		t.Errorf("%v: %+v, seen %v", err, rec, seen)
+	}
+}
+
+// summarize reads what a voice wrote.
+func (h *house) summarize(name, text string) *sembench.Evidence {
+	h.t.Helper()
+	ev, err := engine.Summarize(name, strings.NewReader(text), engine.Options{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if ev.Input.DamagedLines != 0 || ev.ErrorCount != 0 {
+		h.t.Errorf("%s: damaged %d, errors %v in\n%s", name, ev.Input.DamagedLines, ev.Errors, text)
+	}
+	return ev
+}
+
+// counters checks a scrape.
+func (h *house) counters(want map[string]int) {
+	h.t.Helper()
+	metrics, err := engine.ParseMetrics(strings.NewReader(h.get("/metrics")))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for name, n := range want {
+		if got, ok := metrics.Counters[name]; !ok || got != float64(n) {
+			h.t.Errorf("%s is %v (%v), want %d", name, got, ok, n)
+		}
+	}
+}
+
+func TestSGLangVoicePassesTheParsers(t *testing.T) {
+	h := open(t, sim.Config{As: "sglang", Semantic: true, Ranks: 2})
+	h.chats()
+	prompt, prefix, semantic := h.totals()
+	ev := h.summarize("sglang", h.log.String())
+	p := ev.Prefill
+	if *ev.MaterializedTokens != semantic || *ev.SemanticHits != 1 || *ev.DonorRegistrations != 3 || *ev.Provider != "SemanticEmbedding" || !ev.MaterializedSemanticKVReuse ||
+		p.CachedTokens != prefix || *p.FuzzyTokens != semantic || p.NewTokens != prompt-prefix-semantic {
+		t.Errorf("evidence %+v\nprefill %+v\nwant prompt %d prefix %d semantic %d", ev, p, prompt, prefix, semantic)
+	}
+	h.counters(map[string]int{"sglang_prompt_tokens": prompt, "sglang_cached_tokens_device": prefix, "sglang_realtime_tokens_prefill_compute": prompt - prefix - semantic})
+	if got := h.post("/flush_cache", "", ""); !strings.HasPrefix(got, "Cache flushed.") {
+		t.Error(got)
+	}
+
+	// The native endpoint, by the project's own client.
+	client := wire.New(wire.Options{})
+	defer client.Close()
+	text := strings.Repeat("The lake is 7 m deep. ", 30) + "How deep is the lake?"
+	for i, want := range []int{0, 208} {
+		o := client.Do(t.Context(), wire.Request{API: wire.Generate, BaseURL: h.url, Prompt: text, MaxTokens: 32, RequestID: fmt.Sprint("g", i)})
+		if o.Status != sembench.StatusOK || *o.OutputText != "The lake is 7 m deep." || *o.CachedTokens() != want || *o.EngineResponseID != fmt.Sprint("g", i) || len(o.Chunks) < 5 {
+			t.Errorf("generate: %+v", o)
+		}
+	}
+}
+
+func TestTensorRTVoicePassesTheParsers(t *testing.T) {
+	h := open(t, sim.Config{As: "trtllm", Semantic: true})
+	h.chats()
+	_, prefix, semantic := h.totals()
+	ev := h.summarize("trtllm", h.audit.String())
+	if *ev.MaterializedUnits != semantic || *ev.SemanticHits != 1 || *ev.DonorRegistrations != 3 || *ev.EngineBoundaries != 1 || *ev.RopeCorrections != 1 || !ev.MaterializedSemanticKVReuse {
+		t.Errorf("evidence %+v, want %d", ev, semantic)
+	}
+	stats := h.summarize("trtllm", h.get("/metrics")).KVCacheStats
+	if stats == nil || stats.Iterations != 4 || *stats.ReusedBlocks*16 != prefix+semantic {
+		t.Errorf("iterations %+v, want %d tokens", stats, prefix+semantic)
+	}
+	if again := h.get("/metrics"); again != "[]" {
+		t.Errorf("reading did not drain: %s", again)
+	}
+}
+
+func TestLMCacheVoicePassesTheParsers(t *testing.T) {
+	h := open(t, sim.Config{As: "lmcache"})
+	h.chats()
+	h.post("/reset_prefix_cache", "", "") // the local cache alone
+	h.chats()
+	external := 0
+	for _, r := range h.e.Truth() {
+		external += r.ExternalTokens
+	}
+	ev := h.summarize("lmcache", h.log.String())
+	if external < 600 || ev.LMCache == nil || *ev.MaterializedTokens != external || *ev.MaterializationClass != "exact" || ev.MaterializedSemanticKVReuse {
+		t.Errorf("evidence %+v, want %d tokens", ev, external)
+	}
+	if *ev.ExactReuse.ExternalTokens != external {
+		t.Errorf("exact reuse %+v, want %d tokens", ev.ExactReuse, external)
+	}
+}
+
+func TestLlamaCppVoicePassesTheParsers(t *testing.T) {
+	h := open(t, sim.Config{As: "llamacpp"})
+	h.chats()
+	h.chats()
+	prompt, prefix, _ := h.totals()
+	ev := h.summarize("llamacpp", h.log.String())
+	if r := ev.ExactReuse; prefix == 0 || r == nil || *r.LocalTokens != prefix || *r.QueriedTokens != prompt {
+		t.Errorf("exact reuse %+v, want %d of %d", r, prefix, prompt)
+	}
+	before := len(h.e.Truth())
+	if got := h.post("/slots/0?action=erase", "", ""); !strings.Contains(got, `"n_erased":`) {
+		t.Error(got)
+	}
+	h.chats()
+	if first := h.e.Truth()[before]; first.PrefixTokens != 0 {
+		t.Errorf("after erasing: %+v", first)
+	}
+}
+
+func TestGatewayRoutes(t *testing.T) {
+	for _, family := range sim.RouteFamilies() {
+		h := open(t, sim.Config{As: "gateway", Workers: 3, Semantic: true, RouteFamily: family})
+		document := ""
+		for i := range 300 {
+			document += fmt.Sprintf("word%d ", i*i%97+i)
+		}
+		body := func(header string) string {
+			return fmt.Sprintf(`{"messages":[{"role":"user","content":"%s %s"}],"max_tokens":8}`, header, document)
+		}
+		h.post("/workers/2/v1/chat/completions", body("Donor."), "donor")
+		client := wire.New(wire.Options{})
+		defer client.Close()
+		ask := func(text string) sembench.Observation {
+			return client.Do(t.Context(), wire.Request{API: wire.Chat, BaseURL: h.url, Messages: []any{map[string]any{"role": "user", "content": text}}, MaxTokens: 8, RequestID: "x"})
+		}
+		for _, c := range []struct{ text, outcome, worker string }{
+			{"Nothing in common with that at all.", "cold", "worker-0"},
+			{"Header of another length. " + document, "semantic", "worker-2"},
+			{"Donor. " + document, "exact", "worker-2"},
+		} {
+			o := ask(c.text)
+			want := c.outcome
+			if family == "x-gateway-destination-endpoint" {
+				want = c.worker
+			}
+			found := false
+			for name, value := range o.Headers {
+				found = found || strings.HasPrefix(name, family) && value == want
+			}
+			if !found || o.Status != sembench.StatusOK {
+				t.Errorf("%s: headers %v, want %s", family, o.Headers, want)
+			}
+		}
+		truth := h.e.Truth()
+		if len(truth) != 4 || truth[2].SemanticTokens < 200 || truth[3].PrefixTokens < 200 {
+			t.Errorf("truth %+v", truth)
+		}
 	}
 }

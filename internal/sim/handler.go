@@ -44,7 +44,7 @@ func (e *Engine) serveCompletions(w http.ResponseWriter, r *http.Request) {
 
 func (e *Engine) serveModels(w http.ResponseWriter, _ *http.Request) {
 	body, _ := json.Marshal(map[string]any{"object": "list", "data": []any{map[string]any{
-		"id": e.cfg.Model, "object": "model", "created": e.boot.started.Unix(), "owned_by": "sembench", "root": e.cfg.Model, "max_model_len": e.cfg.MaxModelLen,
+		"id": e.cfg.Model, "object": "model", "created": e.boot.started.Unix(), "owned_by": e.voice.owner(), "root": e.cfg.Model, "max_model_len": e.cfg.MaxModelLen,
 	}}})
 	writeJSON(w, http.StatusOK, body)
 }

@@ -34,6 +34,7 @@ type openAIRequest struct {
 	} `json:"stream_options"`
 	IgnoreEOS bool   `json:"ignore_eos"`
 	CacheSalt string `json:"cache_salt"`
+	ExtraKey  string `json:"extra_key"` // SGLang's name for it
 	RequestID string `json:"request_id"`
 }
 
@@ -116,6 +117,9 @@ func (e *Engine) newJob(q *openAIRequest, endpoint, header string) (*job, error)
 		return nil, badRequest("n", "n is %d: only 1 is served", *q.N)
 	}
 	j := &job{endpoint: endpoint, salt: q.CacheSalt, fill: q.IgnoreEOS}
+	if j.salt == "" && e.cfg.As == "sglang" {
+		j.salt = q.ExtraKey
+	}
 	var p prompt
 	var err error
 	param := "messages"
@@ -156,7 +160,7 @@ func (e *Engine) fill(j *job, p prompt) error {
 	return nil
 }
 
-// requestID is the engine's own id: the client's under the endpoint's prefix, or a random one.
+// requestID is the engine's own id, made of the client's or of a random one.
 func (e *Engine) requestID(endpoint, header, body string) string {
 	id := header
 	if id == "" {
@@ -165,13 +169,7 @@ func (e *Engine) requestID(endpoint, header, body string) string {
 	if id == "" {
 		id = randomID(16)
 	}
-	switch endpoint {
-	case endpointChat:
-		return "chatcmpl-" + id
-	case endpointCompletions:
-		return "cmpl-" + id + "-0"
-	}
-	return id
+	return e.voice.name(endpoint, id)
 }
 
 // randomID is n random bytes in hex. It names things and decides nothing.

@@ -16,7 +16,6 @@ type scheduler struct {
 	lanes   []time.Time // when each prefill lane is free; none: any number may prefill
 	queue   []*job
 	events  eventHeap
-	arrived int
 	ordered int
 }
 
@@ -128,8 +127,7 @@ func (e *Engine) submit(ctx context.Context, j *job) error {
 
 // enqueue lets a job arrive. Caller holds the lock.
 func (e *Engine) enqueue(j *job) {
-	j.index = e.sched.arrived
-	e.sched.arrived++
+	j.index = int(e.arrivals.Add(1)) - 1
 	j.state, j.turn = waiting, make(chan struct{}, 1)
 	e.advance(j.arrival)
 	e.sched.queue = append(e.sched.queue, j)
@@ -208,9 +206,18 @@ func (e *Engine) begin(j *job, at time.Time) {
 
 // store puts the blocks of a prefilled prompt into the cache tiers. Caller holds the lock.
 func (e *Engine) store(j *job, at time.Time) {
+	if e.voice.oneSlot() {
+		e.prefix.clear()
+	}
 	stored, evicted := e.prefix.use(j.hashes)
+	moved := evicted
+	if e.voice.writesThrough() {
+		moved = j.hashes
+	}
 	if e.cfg.OffloadBlocks > 0 {
-		e.offload.use(evicted)
+		added, _ := e.offload.use(moved)
+		e.count.stored += len(added) * e.cfg.BlockSize * e.cfg.KVBytesPerToken
+		e.voice.offloaded(j, len(added)*e.cfg.BlockSize)
 	}
 	e.events.stored(e, j, stored, evicted, at)
 }

@@ -10,7 +10,7 @@ import (
 
 // vllm speaks like vLLM's OpenAI server with the SemBlend connector (engine-evidence.md, sections 4.1, 4.2 and 5.1 to 5.3).
 type vllm struct {
-	e         *Engine
+	plain
 	loads     int // materializations that worker 0 has written down
 	statsAt   time.Time
 	statsFrom counters
@@ -58,7 +58,7 @@ func (v *vllm) extras(j *job) []byte {
 	return append([]byte(`,"metrics":`), body...)
 }
 
-func (v *vllm) route(http.ResponseWriter, *job) {}
+func (v *vllm) owner() string { return "vllm" }
 
 func (v *vllm) booted() {
 	v.statsAt = v.e.boot.started

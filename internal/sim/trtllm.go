@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"sembench"
+)
+
+// trtllm speaks like trtllm-serve with SemBlend's audit (engine-evidence.md, sections 4.4 and 5.7). Its iteration objects are
+// cumulative and are drained by reading; its audit names no requests.
+type trtllm struct {
+	plain
+	iterations     []any
+	iteration      int
+	reused, missed int // blocks
+}
+
+// maxIterations is how many unread iterations are kept.
+const maxIterations = 1000
+
+func (t *trtllm) routes(mux *http.ServeMux) {
+	t.plain.routes(mux)
+	mux.HandleFunc("GET /metrics", t.serveIterations)
+	mux.HandleFunc("POST /reset_prefix_cache", t.serveReset)
+	mux.Handle("GET /prometheus/metrics", t.e.metrics([]string{"model_name"}, []string{t.e.cfg.Model}, func(x exposition) {
+		c := &t.e.count
+		x.counter("trtllm_prompt_cache_hit_tokens_total", "Prompt tokens found in any tier.", c.hits+c.externalHits)
+		x.counter("trtllm_prompt_cached_tokens_total", "Prompt tokens that requests did not compute.", c.hits+c.externalHits)
+		x.gauge("trtllm_kv_cache_hit_rate", "Reused over reused and missed blocks.", t.hitRate())
+		x.gauge("trtllm_kv_cache_utilization", "Share of the blocks in use.", t.e.used())
+	}))
+}
+
+func (t *trtllm) owner() string { return "tensorrt_llm" }
+
+func (t *trtllm) serveReset(w http.ResponseWriter, _ *http.Request) {
+	call := &resetCall{prefix: true, offload: true, donors: true, busy: true}
+	t.e.reset(call)
+	writeJSON(w, call.status, fmt.Appendf(nil, `{"success": %t}`, call.success))
+}
+
+func (t *trtllm) serveIterations(w http.ResponseWriter, _ *http.Request) {
+	t.e.mu.Lock()
+	t.e.advance(t.e.cfg.Clock.Now())
+	list := append([]any{}, t.iterations...)
+	t.iterations = nil
+	t.e.mu.Unlock()
+	body, err := json.Marshal(list)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, body)
+}
+
+func (t *trtllm) hitRate() float64 {
+	if t.reused+t.missed == 0 {
+		return 0
+	}
+	return float64(t.reused) / float64(t.reused+t.missed)
+}
+
+func (t *trtllm) started(j *job) {
+	t.iterate(j)
+	c, d := j.claims.audit, &j.decision
+	if t.e.donors == nil || d.skipped != "" {
+		return
+	}
+	reason, similarity := "no_donor_match", 0.0
+	if c.hit {
+		reason, similarity = "", 1
+	}
+	t.record(map[string]any{"event": "lookup", "found": c.hit, "similarity": similarity, "rejection_reason": reason, "num_new_matched_tokens": c.found})
+	if c.materialized == nil {
+		return
+	}
+	t.record(map[string]any{
+		"event": "engine_blend_boundary", "request_ids": []any{j.index}, "boundary_layer": t.e.cfg.Layers / 6, "prefix_token_count": d.prefix + d.offload,
+		"suffix_token_count": d.prompt - d.prefix - d.offload,
+	})
+	for range c.copies {
+		t.record(map[string]any{"event": "materialized", "materialized": *c.materialized, "requires_rope_correction": moved(d)})
+	}
+}
+
+// moved tells whether any copied token stands at another position than in its donor.
+func moved(d *decision) bool {
+	for _, p := range d.pieces {
+		if p.donorStart != p.targetStart {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *trtllm) registered(j *job) {
+	t.record(map[string]any{"event": "donor_registered", "request_id": j.index})
+}
+
+func (t *trtllm) record(fields map[string]any) { t.e.audit.write(sembench.AppendJSON(nil, fields, 0)) }
+
+// iterate adds the iteration in which a job was prefilled.
+func (t *trtllm) iterate(j *job) {
+	size, c, n := t.e.cfg.BlockSize, j.claims.counters, j.decision.prompt
+	blocks := (n + size - 1) / size
+	reused := min(blocks, (c.prefix+c.external)/size)
+	t.reused, t.missed = t.reused+reused, t.missed+blocks-reused
+	used := len(t.e.prefix.blocks)
+	t.iterations = append(t.iterations, map[string]any{
+		"iter": t.iteration, "iterLatencyMS": float64(j.charge.service()) / 1e6, "timestamp": t.e.cfg.Clock.Now().UTC().Format("01-02-2006 15:04:05.000000"),
+		"numActiveRequests": t.e.sched.running, "numQueuedRequests": len(t.e.sched.queue), "numCompletedRequests": 0, "maxBatchSizeRuntime": t.e.cfg.MaxRunning,
+		"inflightBatchingStats": map[string]any{"numContextRequests": 1, "numCtxTokens": n - c.prefix - c.external, "numGenRequests": t.e.sched.running - 1, "numScheduledRequests": t.e.sched.running, "numPausedRequests": 0, "microBatchId": 0},
+		"kvCacheStats": map[string]any{
+			"allocNewBlocks": t.missed, "allocTotalBlocks": t.missed, "reusedBlocks": t.reused, "missedBlocks": t.missed, "cacheHitRate": t.hitRate(),
+			"tokensPerBlock": size, "maxNumBlocks": t.e.cfg.CapacityBlocks, "usedNumBlocks": used, "freeNumBlocks": t.e.cfg.CapacityBlocks - used,
+		},
+	})
+	t.iteration++
+	if len(t.iterations) > maxIterations {
+		t.iterations = t.iterations[1:]
+	}
+}
