@@ -66,7 +66,7 @@ func shapeOf(x []float64, o Options) Shape {
 //
 //   - Median: covers on every population, also 10 values.
 //   - Fewer than 20 values: with few hits the mean and the geometric mean cover 64 % at 10 values. Values of one kind by construction
-//     are fine from 8 on when they scatter little (sigma of the logs up to 0.35; the mean falls to 90 % at sigma 1).
+//     are fine from 8 on; for the mean they must scatter little (93 % at sigma 0.5 of the logs, 90 % at 1).
 //   - Fewer than 5 of either kind: a mixture's mean depends on how many of the rare kind were drawn; 86 % at 2 expected.
 //   - Mean, log scatter above 0.7: 91 to 92 % at sigma 1 below 100 values. Above 1.1 nothing was measured.
 //   - Mean, heavy tails: 58 to 91 % where 5 % of the arms stall; such samples show excess kurtosis in the logs (above 1) and in the
@@ -85,7 +85,7 @@ func CoverageWarning(estimate string, s Shape) string {
 		}
 		return ""
 	}
-	calm := s.Uniform && s.N >= 8 && s.LogScatter <= 0.35 && !(s.LogTails > 1 && s.Tails > 2)
+	calm := s.Uniform && s.N >= 8 && (estimate == EstimateGeoMean || estimate == EstimateMean && s.LogScatter <= 0.5 && !s.heavyTails())
 	if s.N < 20 && !calm {
 		return fmt.Sprintf("%d values, fewer than 20", s.N)
 	}
@@ -108,6 +108,8 @@ func CoverageWarning(estimate string, s Shape) string {
 	return ""
 }
 
+func (s Shape) heavyTails() bool { return s.LogTails > 1 && s.Tails > 2 }
+
 func meanShapeWarning(s Shape) string {
 	limit := 0.7
 	if s.N >= 200 {
@@ -116,7 +118,7 @@ func meanShapeWarning(s Shape) string {
 	switch {
 	case s.LogScatter > limit:
 		return fmt.Sprintf("logarithms scatter by %.2f within a kind, more than %.1f", s.LogScatter, limit)
-	case s.LogTails > 1 && s.Tails > 2:
+	case s.heavyTails():
 		return fmt.Sprintf("heavy tails: excess kurtosis %.1f of the logarithms, %.1f of the values", s.LogTails, s.Tails)
 	}
 	return ""

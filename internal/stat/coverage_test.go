@@ -34,9 +34,12 @@ func TestCoverageWarning(t *testing.T) {
 		check(e, kinds(19, 9), "fewer than 20")
 		check(e, uniform(8), "")
 		check(e, uniform(7), "fewer than 20")
-		check(e, with(uniform(8), func(s *Shape) { s.LogScatter = 0.36 }), "fewer than 20")
-		check(e, with(uniform(8), func(s *Shape) { s.LogScatter = nan }), "fewer than 20")
 	}
+	check(EstimateMean, with(uniform(8), func(s *Shape) { s.LogScatter = 0.51 }), "fewer than 20")
+	check(EstimateMean, with(uniform(8), func(s *Shape) { s.LogScatter = nan }), "fewer than 20")
+	check(EstimateMean, with(uniform(8), func(s *Shape) { s.LogTails, s.Tails = 1.1, 2.1 }), "fewer than 20")
+	check(EstimateGeoMean, with(uniform(8), func(s *Shape) { s.LogScatter = 2 }), "")
+	check(EstimateRatioOfSums, uniform(8), "fewer than 20")
 	wild := func(s *Shape) { s.LogScatter = 0.71 }
 	check(EstimateMean, with(kinds(199, 100), wild), "scatter")
 	check(EstimateMean, with(kinds(200, 100), wild), "")

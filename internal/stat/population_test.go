@@ -69,7 +69,7 @@ func (p population) cdf(l float64) float64 {
 		if p.stall == 0 {
 			return noise(l)
 		}
-		const steps = 400
+		const steps = 200
 		var s float64
 		for i := range steps {
 			e := -math.Log(1-(float64(i)+0.5)/steps) / p.tail
@@ -105,7 +105,7 @@ func (p population) quantile(q float64) float64 {
 // truths of the four estimates; NaN for a mean that does not exist.
 func (p population) truths() (mean, median, geomean, pseudomedian float64) {
 	median = math.Exp(p.quantile(0.5))
-	const steps = 4000
+	const steps = 1000
 	q := make([]float64, steps)
 	for i := range q {
 		q[i] = p.quantile((float64(i) + 0.5) / steps)
