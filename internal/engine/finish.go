@@ -425,32 +425,30 @@ func (c *collector) finishLMCache(ev *sembench.Evidence) {
 	}
 }
 
-// lmcacheReport is null when no LMCache line was seen.
+// lmcacheReport is null when no LMCache line was seen. Sums are one rank's.
 func (c *collector) lmcacheReport() *sembench.LMCacheReport {
 	lm := &c.lmcache
 	if !lm.seen {
 		return nil
 	}
-	retrieved, empty := c.ledger.total(kindRetrieved), c.ledger.total(kindEmptyRetrieve)
-	starts, stored := c.ledger.total(kindStoreStart), c.ledger.total(kindStored)
-	hits := c.ledger.total(kindLMCHit)
+	retrieved, starts, stored, hits := c.ledger.total(kindRetrieved), c.ledger.total(kindStoreStart), c.ledger.total(kindStored), c.ledger.total(kindLMCHit)
 	rep := &sembench.LMCacheReport{
-		LookupLines: lm.lookupLines, LookupPending: lm.pending, HitLines: hits.lines, HitTokens: lm.hits,
-		RetrieveLines: lm.retrieveLines, RetrieveEvents: retrieved.events, EmptyRetrieves: empty.events,
-		RequiredTokens: lm.required, TotalTokens: lm.total, RetrievedChunks: lm.chunks, InjectedTokens: lm.injected,
-		StoreStartLines: starts.lines, StoreStarts: starts.events, StoreStartTotal: lm.storeTotal,
-		StoreEvents: stored.events, StoredChunks: lm.storedChunks,
+		LookupLines: lm.lookupLines, LookupPending: lm.pending,
+		HitLines: hits.lines, HitTokens: hits.measured(),
+		RetrieveLines: lm.retrieveLines, RetrieveEvents: retrieved.events,
+		EmptyRetrieves:  c.ledger.total(kindEmptyRetrieve).events,
+		RequiredTokens:  c.ledger.total(kindRequired).measured(),
+		TotalTokens:     c.ledger.total(kindTotal).measured(),
+		RetrievedChunks: c.ledger.total(kindChunks).measured(),
+		InjectedTokens:  c.ledger.total(kindInjected).measured(),
+		StoreStartLines: starts.lines, StoreStarts: starts.events, StoreStartTokens: starts.measured(), StoreStartTotal: lm.storeTotal,
+		StoreEvents: stored.events, StoredTokens: stored.measured(),
+		StoredChunks:  c.ledger.total(kindStoredChunks).measured(),
 		PrefetchLines: lm.prefetchLines, Prefetches: lm.prefetches,
 		FailedRetrieves: c.ledger.total(kindRetrieveFailed).events,
 		Lookups:         []sembench.LMCacheLookup{},
 	}
-	if starts.lines > 0 {
-		rep.StoreStartTokens = &starts.tokens
-	}
-	if stored.lines > 0 {
-		rep.StoredTokens = &stored.tokens
-	}
-	if lm.retrieved {
+	if lm.retrieveLines > 0 {
 		rep.RetrievedTokens = &retrieved.tokens
 	}
 	need, sawNeed := 0, false

@@ -15,18 +15,13 @@ type lookup struct {
 
 // lmcacheText gathers LMCache's lines. All of it is exact reuse.
 type lmcacheText struct {
-	lookupLines, pending       int
-	retrieveLines              int
-	required, total            *int
-	chunks, injected           *int
-	storeTotal                 *int
-	storedChunks, storedTokens *int
-	prefetchLines              int
-	prefetches                 []sembench.LMCachePrefetch
-	hits                       *int
-	prefixRate, otherRate      *float64
-	seen                       bool
-	retrieved                  bool
+	lookupLines, pending  int
+	retrieveLines         int
+	storeTotal            *int
+	prefetchLines         int
+	prefetches            []sembench.LMCachePrefetch
+	prefixRate, otherRate *float64
+	seen                  bool
 }
 
 // lmcacheMessage reads a message that begins with an LMCache marker. Matching is case-insensitive in the
@@ -52,7 +47,7 @@ func (c *collector) lmcacheMessage(r *record) bool {
 		case bytes.HasPrefix(msg, []byte("Storing ")):
 			return c.stored(r, msg[len("Storing "):], nil)
 		case bytes.HasPrefix(msg, []byte("Stored/updated ")):
-			return c.storedChunkLine(msg[len("Stored/updated "):])
+			return c.storedChunkLine(r, msg[len("Stored/updated "):])
 		}
 	case 'H':
 		if rest, ok := bytes.CutPrefix(msg, []byte("Hybrid lookup: ")); ok {
@@ -78,7 +73,7 @@ func (c *collector) lmcacheMessage(r *record) bool {
 				return c.torn()
 			}
 			c.sawLMCache()
-			add(&c.lmcache.injected, n)
+			c.ledger.none.tally(kindInjected, r.rank, n)
 			return true
 		}
 	case 'l':
@@ -195,10 +190,9 @@ func (c *collector) retrieved(r *record, b []byte, id []byte) bool {
 	if !ok {
 		return c.torn()
 	}
-	lm := &c.lmcache
 	if tail, is := bytes.CutPrefix(rest, []byte(" chunks")); is {
 		c.sawLMCache()
-		add(&lm.chunks, n)
+		c.ledger.get(id).tally(kindChunks, r.rank, n)
 		tokens, _ := countAfter(tail, "(")
 		return c.countRetrieve(r, id, tokens)
 	}
@@ -219,10 +213,10 @@ func (c *collector) retrieved(r *record, b []byte, id []byte) bool {
 	}
 	c.sawLMCache()
 	if required != nil {
-		add(&lm.required, *required)
+		c.ledger.get(id).tally(kindRequired, r.rank, *required)
 	}
 	if total != nil {
-		add(&lm.total, *total)
+		c.ledger.get(id).tally(kindTotal, r.rank, *total)
 	}
 	return c.countRetrieve(r, id, n)
 }
@@ -237,7 +231,6 @@ func (c *collector) notOurs(r *record) bool {
 
 func (c *collector) countRetrieve(r *record, id []byte, tokens int) bool {
 	c.lmcache.retrieveLines++
-	c.lmcache.retrieved = true
 	k := kindRetrieved
 	if tokens == 0 {
 		k = kindEmptyRetrieve
@@ -285,13 +278,13 @@ func (c *collector) stored(r *record, b []byte, id []byte) bool {
 	return true
 }
 
-func (c *collector) storedChunkLine(b []byte) bool {
+func (c *collector) storedChunkLine(r *record, b []byte) bool {
 	n, _, ok := parseCount(b)
 	if !ok {
 		return c.torn()
 	}
 	c.sawLMCache()
-	add(&c.lmcache.storedChunks, n)
+	c.ledger.none.tally(kindStoredChunks, r.rank, n)
 	return true
 }
 
@@ -362,7 +355,6 @@ func (c *collector) genericHit(r *record, msg []byte) bool {
 		return false
 	}
 	c.sawLMCache()
-	add(&c.lmcache.hits, n)
 	c.ledger.none.tally(kindLMCHit, r.rank, n)
 	return true
 }

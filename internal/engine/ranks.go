@@ -151,6 +151,11 @@ const (
 	kindSegmentRealized // SGLang: the summary line of those phases
 	kindMaterializing
 	kindRetrieved
+	kindRequired // what a retrieve was asked for, kindTotal of how many
+	kindTotal
+	kindChunks
+	kindInjected
+	kindStoredChunks
 	kindEmptyRetrieve
 	kindRetrieveFailed
 	kindStoreStart
@@ -228,6 +233,14 @@ type folded struct {
 	lines          int // before folding
 	disagree       bool
 	ranks          []int
+}
+
+// measured is the token sum, null when no line was seen.
+func (f folded) measured() *int {
+	if f.lines == 0 {
+		return nil
+	}
+	return &f.tokens
 }
 
 // fold reduces one request's cells of a kind to logical values.

@@ -8,7 +8,6 @@ import (
 // worker rank prints its own materialized line; the scheduler alone prints the lookups.
 type semblendText struct {
 	misses    int
-	hits      int
 	skips     map[string]int
 	rope      int
 	provider  string

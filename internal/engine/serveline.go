@@ -38,11 +38,10 @@ func ParseServeLine(line string, env map[string]string) (*sembench.EngineConfig,
 }
 
 type serveLine struct {
-	c           *sembench.EngineConfig
-	env         map[string]string
-	eager       bool
-	compilation string
-	unread      map[string]struct{}
+	c      *sembench.EngineConfig
+	env    map[string]string
+	eager  bool
+	unread map[string]struct{}
 }
 
 // flagAliases maps short forms to long ones.

@@ -10,20 +10,18 @@ import (
 
 // sglangText gathers SGLang's batch lines and its fuzzy backend (sgl-project/sglang PR 31057).
 type sglangText struct {
-	decode, damaged  int
-	newSeqs          map[int]int // by rank
-	newTokens        map[int]int
-	pending          *int
-	rate             *float64
-	rateRank         int
-	fuzzySeen        bool // any line of the fuzzy backend
-	provider         string
-	dropped          int // drops that name no request
-	misses           int
-	successLines     int
-	failures         int
-	skips            map[string]int
-	segmented, plain int
+	decode, damaged int
+	newSeqs         map[int]int // by rank
+	newTokens       map[int]int
+	pending         *int
+	rate            *float64
+	rateRank        int
+	fuzzySeen       bool // any line of the fuzzy backend
+	provider        string
+	misses          int
+	successLines    int
+	failures        int
+	skips           map[string]int
 }
 
 // bracketMessage reads messages that begin with a bracket: SGLang's fuzzy tags, SemBlend's, LMCache's.
