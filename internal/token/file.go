@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"unicode/utf8"
 )
 
 // maxFile bounds a tokenizer.json. The largest in use have 33 MB.
@@ -35,43 +33,6 @@ type modelFile struct {
 	FuseUnk                 bool      `json:"fuse_unk"`
 	ByteFallback            bool      `json:"byte_fallback"`
 	IgnoreMerges            bool      `json:"ignore_merges"`
-}
-
-// vocabFile is token to id. Models of other types write lists here; they are refused by type later.
-type vocabFile map[string]uint32
-
-// UnmarshalJSON reads an object and skips anything else.
-func (v *vocabFile) UnmarshalJSON(data []byte) error {
-	if len(data) == 0 || data[0] != '{' {
-		return nil
-	}
-	return json.Unmarshal(data, (*map[string]uint32)(v))
-}
-
-// mergeFile is the joins in order of rank.
-type mergeFile [][2]string
-
-// UnmarshalJSON reads pairs, written as ["a","b"] or, in older files, as "a b".
-func (m *mergeFile) UnmarshalJSON(data []byte) error {
-	var pairs [][2]string
-	if err := json.Unmarshal(data, &pairs); err == nil {
-		*m = pairs
-		return nil
-	}
-	var lines []string
-	if err := json.Unmarshal(data, &lines); err != nil {
-		return fmt.Errorf("model.merges are neither pairs nor lines: %w", err)
-	}
-	pairs = make([][2]string, len(lines))
-	for i, line := range lines {
-		left, right, ok := strings.Cut(line, " ")
-		if !ok {
-			return fmt.Errorf("model.merges[%d] %q has no space", i, line)
-		}
-		pairs[i] = [2]string{left, right}
-	}
-	*m = pairs
-	return nil
 }
 
 // openFile reads the tokenizer.json at path, or in the folder path.
@@ -171,19 +132,21 @@ func (f *modelFile) model(byteLevel bool) (model, error) {
 	case len(f.Vocab) == 0:
 		return m, errors.New("model.vocab is empty")
 	}
-	spelling := func(s string) (string, bool) { return s, s != "" }
+	spelling := func(dst []byte, s string) ([]byte, bool) { return append(dst, s...), s != "" }
 	if byteLevel {
-		spelling = bytesOf
+		spelling = appendBytesOf
 	}
 	size := 0
 	for s := range f.Vocab {
 		size += len(s)
 	}
 	m.vocab = newVocab(len(f.Vocab), size)
+	var spelled []byte
 	for s, id := range f.Vocab {
 		// A token that no text can spell is there for added tokens only.
-		if spelled, ok := spelling(s); ok {
-			if err := m.vocab.add([]byte(spelled), id); err != nil {
+		var ok bool
+		if spelled, ok = spelling(spelled[:0], s); ok {
+			if err := m.vocab.add(spelled, id); err != nil {
 				return m, fmt.Errorf("reading model.vocab: %w", err)
 			}
 		}
@@ -282,30 +245,30 @@ func (p postProcessor) prefix() ([]uint32, error) {
 func (t *bpe) PromptPrefix() []uint32 { return append([]uint32(nil), t.prefix...) }
 
 // byteOf maps the characters that byte-level vocabularies write for bytes, as GPT-2 chose them: printable Latin-1 is
-// itself, the other 68 bytes follow from U+0100 on.
-var byteOf = func() map[rune]byte {
-	m := map[rune]byte{}
-	next := rune(0x100)
+// itself, the other 68 bytes follow from U+0100 on. -1: no such character.
+var byteOf = func() (m [0x100 + 68]int16) {
+	for r := range m {
+		m[r] = -1
+	}
+	next := 0x100
 	for b := range 256 {
-		r := rune(b)
+		r := b
 		if b < '!' || b > '~' && b < 0xa1 || b == 0xad {
 			r = next
 			next++
 		}
-		m[r] = byte(b)
+		m[r] = int16(b)
 	}
 	return m
 }()
 
-// bytesOf is the bytes that a byte-level vocabulary writes as s; false when s is no such writing.
-func bytesOf(s string) (string, bool) {
-	b := make([]byte, 0, utf8.RuneCountInString(s))
+// appendBytesOf appends the bytes that a byte-level vocabulary writes as s; false when s is no such writing.
+func appendBytesOf(dst []byte, s string) ([]byte, bool) {
 	for _, r := range s {
-		x, ok := byteOf[r]
-		if !ok {
-			return "", false
+		if int(r) >= len(byteOf) || byteOf[r] < 0 {
+			return dst, false
 		}
-		b = append(b, x)
+		dst = append(dst, byte(byteOf[r]))
 	}
-	return string(b), len(b) > 0
+	return dst, s != ""
 }
