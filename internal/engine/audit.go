@@ -2,7 +2,10 @@ package engine
 
 import (
 	"errors"
+	"hash/maphash"
 	"io"
+	"iter"
+	"slices"
 	"strings"
 
 	"sembench"
@@ -15,13 +18,18 @@ const auditSchema = 2
 // worker rank append to one file; only runtime_materialized confirms anything.
 type Audit struct {
 	requests   map[string]*auditFold
-	forms      map[string][]string // normalized id → audit ids
+	ids        []string         // sorted; null until asked for
+	forms      map[uint64]int32 // hash of a normalized id → index into ids, or several
+	seed       maphash.Seed
+	words      map[string]string // one copy of each kind, mode and donor
 	limit      int
 	report     sembench.AuditReport
 	connectors map[string]*connector
 	line       int
-	records    map[string]*sembench.AuditRecord
 }
+
+// several marks a normalized id that more than one audit id may stand for.
+const several = -1
 
 // connector is one connector object: the scheduler's, or one rank's.
 type connector struct {
@@ -33,7 +41,10 @@ type connector struct {
 const maxConnectors = 4096
 
 func newAudit(limit int) *Audit {
-	return &Audit{requests: map[string]*auditFold{}, limit: limit, connectors: map[string]*connector{}}
+	return &Audit{
+		requests: map[string]*auditFold{}, limit: limit, connectors: map[string]*connector{},
+		seed: maphash.MakeSeed(), words: map[string]string{},
+	}
 }
 
 // ReadAudit folds an audit file. Lines may carry log wrappers. A torn line is counted, not fatal; a failing
@@ -106,8 +117,22 @@ func (a *Audit) add(obj map[string]any, line int) {
 		f = &auditFold{}
 		a.requests[id] = f
 	}
-	a.records, a.forms = nil, nil
-	f.add(event, obj, conn, line)
+	a.ids, a.forms = nil, nil
+	f.add(event, obj, conn, line, a.word)
+}
+
+// maxWords bounds the strings kept once; donors may be as many as requests.
+const maxWords = 1 << 16
+
+// word is the one copy of a string that recurs from request to request.
+func (a *Audit) word(s string) string {
+	if w, ok := a.words[s]; ok {
+		return w
+	}
+	if len(a.words) < maxWords && len(s) <= maxID {
+		a.words[s] = s
+	}
+	return s
 }
 
 func (a *Audit) connector(id string) *connector {
@@ -122,21 +147,31 @@ func (a *Audit) connector(id string) *connector {
 	return c
 }
 
-// fold finishes every request once; partial layers are judged here, when the layer counts are known.
-func (a *Audit) fold() {
-	if a.records != nil {
+// index lists the ids and their normalized forms. A form is kept as its hash, some 20 bytes instead of
+// 200; Resolve verifies what it finds.
+func (a *Audit) index() {
+	if a.forms != nil {
 		return
 	}
-	a.records = make(map[string]*sembench.AuditRecord, len(a.requests))
-	a.forms = map[string][]string{}
-	for _, id := range sortedKeys(a.requests) {
-		rec := a.requests[id].record()
-		rec.RequestID = id
-		a.records[id] = rec
+	a.ids = sortedKeys(a.requests)
+	a.forms = make(map[uint64]int32, 4*len(a.ids))
+	for i, id := range a.ids {
 		for _, form := range IDForms(id)[1:] {
-			a.forms[form] = append(a.forms[form], id)
+			h := maphash.String(a.seed, form)
+			if _, taken := a.forms[h]; taken {
+				a.forms[h] = several
+				continue
+			}
+			a.forms[h] = int32(i)
 		}
 	}
+}
+
+// record is a request's fold, finished: partial layers are judged here, when the layer counts are known.
+func (a *Audit) record(id string) *sembench.AuditRecord {
+	rec := a.requests[id].record()
+	rec.RequestID = id
+	return rec
 }
 
 // How Resolve found a record.
@@ -155,27 +190,32 @@ func (a *Audit) Resolve(id string) (rec *sembench.AuditRecord, how string) {
 	if id == "" {
 		return nil, MatchMissing
 	}
-	a.fold()
-	if rec, ok := a.records[id]; ok {
-		return rec, MatchExact
+	if _, ok := a.requests[id]; ok {
+		return a.record(id), MatchExact
 	}
-	switch ids := a.forms[id]; len(ids) {
-	case 0:
+	a.index()
+	i, ok := a.forms[maphash.String(a.seed, id)]
+	switch {
+	case !ok:
 		return nil, MatchUnmatched
-	case 1:
-		return a.records[ids[0]], MatchNormalized
+	case i == several:
+		return nil, MatchAmbiguous
+	case !slices.Contains(IDForms(a.ids[i]), id):
+		return nil, MatchUnmatched
 	}
-	return nil, MatchAmbiguous
+	return a.record(a.ids[i]), MatchNormalized
 }
 
 // Records are all folded records, in the order of their ids.
-func (a *Audit) Records() []*sembench.AuditRecord {
-	a.fold()
-	list := make([]*sembench.AuditRecord, 0, len(a.records))
-	for _, id := range sortedKeys(a.records) {
-		list = append(list, a.records[id])
+func (a *Audit) Records() iter.Seq[*sembench.AuditRecord] {
+	return func(yield func(*sembench.AuditRecord) bool) {
+		a.index()
+		for _, id := range a.ids {
+			if !yield(a.record(id)) {
+				return
+			}
+		}
 	}
-	return list
 }
 
 // Report counts what was read; its row members are null until rows were joined.

@@ -27,6 +27,12 @@ type load struct {
 	lines     int
 }
 
+// requestSeq is the request number that a connector gave the id.
+type requestSeq struct {
+	conn *connector
+	n    int
+}
+
 // auditFold is one request's state while its events stream by.
 type auditFold struct {
 	rec       sembench.AuditRecord
@@ -36,13 +42,13 @@ type auditFold struct {
 	spanAt    *int // boundary of the last span event
 	loads     []*load
 	exact     []*load
-	sequences map[*connector]int
+	sequences []requestSeq
 	layersOut bool // semantic_span_layers_declined was seen
 }
 
 // add takes one event of the request. Adverts and loads come from different processes; between them only
 // the order of lines in the file is claimed.
-func (f *auditFold) add(event string, obj map[string]any, conn *connector, line int) {
+func (f *auditFold) add(event string, obj map[string]any, conn *connector, line int, word func(string) string) {
 	at := order{-1, -1, line}
 	if n := count(obj["request_seq"]); n != nil {
 		at.request = *n
@@ -56,36 +62,37 @@ func (f *auditFold) add(event string, obj map[string]any, conn *connector, line 
 		r.PromptTokens = n
 	}
 	if kindOf := text(obj["materialization_kind"]); kindOf != "" && event == "runtime_materialized" {
-		r.MaterializationKinds = insert(r.MaterializationKinds, kindOf)
+		r.MaterializationKinds = insert(r.MaterializationKinds, word(kindOf))
 	}
 	if d := text(obj["donor_id"]); d != "" && len(r.DonorIDs) < 64 && !slices.Contains(r.DonorIDs, d) {
-		r.DonorIDs = append(r.DonorIDs, d)
+		r.DonorIDs = append(r.DonorIDs, word(d))
 	}
 	switch {
 	case strings.HasPrefix(event, "lookup_skipped_"):
-		r.LookupSkipped = insert(r.LookupSkipped, strings.TrimPrefix(event, "lookup_skipped_"))
+		r.LookupSkipped = insert(r.LookupSkipped, strings.TrimPrefix(word(event), "lookup_skipped_"))
 	case strings.HasSuffix(event, "_advertised"):
-		f.advertised(event, obj, at)
+		f.advertised(word(event), obj, at)
 	case strings.HasPrefix(event, "semantic_span_") && event != "semantic_span_layers_declined":
-		f.spanEvent(event, obj)
+		f.spanEvent(word(event), obj)
 	default:
-		f.other(event, obj, conn)
+		f.other(word(event), obj, conn, word)
 	}
 }
 
+// sequence notes that an id names more than one request of a connector.
 func (f *auditFold) sequence(conn *connector, n int) {
-	if f.sequences == nil {
-		f.sequences = map[*connector]int{}
+	for _, s := range f.sequences {
+		if s.conn == conn {
+			f.rec.RequestIDReused = f.rec.RequestIDReused || s.n != n
+			return
+		}
 	}
-	if prev, ok := f.sequences[conn]; ok && prev != n {
-		f.rec.RequestIDReused = true
-	}
-	if len(f.sequences) < 1024 {
-		f.sequences[conn] = n
+	if len(f.sequences) < maxRanks {
+		f.sequences = append(f.sequences, requestSeq{conn, n})
 	}
 }
 
-func (f *auditFold) other(event string, obj map[string]any, conn *connector) {
+func (f *auditFold) other(event string, obj map[string]any, conn *connector, word func(string) string) {
 	r := &f.rec
 	switch event {
 	case "semantic_lookup_hit":
@@ -110,7 +117,7 @@ func (f *auditFold) other(event string, obj map[string]any, conn *connector) {
 		if reason == "" {
 			reason = "unspecified"
 		}
-		r.DeclinedReasons = insert(r.DeclinedReasons, reason)
+		r.DeclinedReasons = insert(r.DeclinedReasons, word(reason))
 	case "semantic_span_layers_declined":
 		f.layersOut = true
 	case "runtime_materialization_failed_loud", "load_error_blocks_reported", "lookup_error", "materialized_without_forward":

@@ -247,7 +247,7 @@ func (c *collector) finishAudit(ev *sembench.Evidence) {
 	ev.LookupSkips = &skips
 	misses = c.audit.report.EventCounts["semantic_lookup_miss"]
 	var j requestJoin
-	for _, r := range c.audit.Records() {
+	for r := range c.audit.Records() {
 		if r.SemanticLookupHit {
 			hits++
 		}

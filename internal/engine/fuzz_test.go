@@ -112,7 +112,7 @@ func FuzzAudit(f *testing.F) {
 		if rep.Events+rep.EngineScopeEvents+rep.MalformedLines+rep.OtherSchemaVersions != rep.Lines {
 			t.Errorf("the lines do not add up: %+v", rep)
 		}
-		for _, r := range a.Records() {
+		for r := range a.Records() {
 			if _, how := a.Resolve(r.RequestID); how != MatchExact {
 				t.Errorf("%q is %s", r.RequestID, how)
 			}
