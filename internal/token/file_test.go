@@ -131,8 +131,8 @@ func TestPromptPrefix(t *testing.T) {
 
 // A file of 30 MB: a vocabulary of 600,000 tokens.
 func TestLargeFile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("30 MB in -short")
+	if quick || testing.Short() {
+		t.Skip("30 MB in -short or under -race")
 	}
 	var b strings.Builder
 	b.WriteString(`{"model":{"type":"BPE","merges":["a b"],"vocab":{"a":0,"b":1,"ab":2`)
