@@ -24,7 +24,8 @@ type lineReader struct {
 	lf    int  // the next LF at or after scan, or end; only while cr
 
 	bytes     int
-	truncated int // lines longer than maxLine
+	truncated int  // lines longer than maxLine
+	cut       bool // the last line has no end: it may be torn, and a number at its end with it
 	skipping  bool
 }
 
@@ -69,6 +70,7 @@ func (l *lineReader) next() ([]byte, error) {
 			if blank(line) {
 				return nil, io.EOF
 			}
+			l.cut = true
 			return line, nil
 		}
 		if err := l.fill(); err != nil {

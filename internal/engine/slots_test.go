@@ -123,3 +123,31 @@ func TestSegmentedAdverts(t *testing.T) {
 		t.Errorf("over again: %+v", r)
 	}
 }
+
+func TestWarnings(t *testing.T) {
+	check := func(engine, in, want string) {
+		t.Helper()
+		if ev := summarize(t, engine, []byte(in)); !strings.Contains(strings.Join(ev.Warnings, "\n"), want) {
+			t.Errorf("%q: warnings %q, want %q", in, ev.Warnings, want)
+		}
+	}
+	head := "INFO 05-01 10:00:00 [c.py:1] "
+	check("vllm", head+materializedLine+materializedLine, "1 lines of evidence carry no logger header")
+	check("vllm", head+strings.TrimSpace(materializedLine), "the last line has no line end")
+	check("sglang", "Reqid: q, Total tokens 64, LMCache hit tokens: 0, need to load: 0\n"+head+materializedLine, "")
+	check("trtllm", head+"Engine 000: Avg prompt throughput: 1.0 tokens/s, Running: 1 reqs\n", "it looks like vllm")
+	check("vllm", "(RayWorkerWrapper pid=9) "+head+strings.TrimSpace(materializedLine)+" [repeated 3x across cluster]\n", "RAY_DEDUP_LOGS=0")
+	check("vllm", head+"hello\n", "log_decisions")
+	check("vllm", head+"non-default args: {'kv_transfer_config': KVTransferConfig(kv_connector='X')}\n", "names a KV connector that printed nothing")
+	check("auto", "hello\n", "no engine was recognised")
+	check("vllm", head+"SemBlend materialized request_id=r tokens=\n", "1 damaged lines")
+	check("vllm", "(Worker_TP0 pid=1) "+head+materializedLine+"(Worker_TP1 pid=2) "+head+strings.ReplaceAll(materializedLine, "480", "481"), "ranks disagree")
+}
+
+// Silence of a connector that the serve arguments name is no zero.
+func TestHiddenConnector(t *testing.T) {
+	ev := summarize(t, "vllm", []byte("INFO 05-01 10:00:00 [c.py:1] non-default args: {'kv_transfer_config': KVTransferConfig(kv_connector='X')}\n"))
+	if ev.SemanticHits != nil || ev.MaterializedTokens != nil {
+		t.Errorf("%s", inJSON(t, ev))
+	}
+}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -86,6 +87,8 @@ type collector struct {
 	events  map[string][]map[string]any
 	dropped map[string]int
 	damaged int
+	bare    int // evidence lines without a logger header
+	ray     int // lines that Ray folded
 	shapes  shapes
 	pretty  pretty
 
@@ -160,7 +163,14 @@ func (c *collector) record(r *record) {
 	if c.faults.record(r) {
 		return
 	}
-	if !c.message(r) && !r.header {
+	if last := r.msg[len(r.msg)-1]; (last == ']' || last == ')') && r.label != 0 && bytes.Contains(r.msg, []byte("x across cluster]")) {
+		c.ray++
+	}
+	switch taken := c.message(r); {
+	case r.header:
+	case taken:
+		c.bare++
+	default:
 		c.shapes.bare(r.text)
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"sembench"
 )
@@ -65,6 +66,40 @@ func (c *collector) trtEvent(obj map[string]any, event string) {
 			c.event(event, obj)
 		}
 	}
+}
+
+// finishTRT joins at file level: lookups and materializations name no request. Units are not tokens.
+func (c *collector) finishTRT(ev *sembench.Evidence) {
+	t := &c.trt
+	if !t.seen {
+		c.finishTRTText(ev)
+		return
+	}
+	ev.DonorRegistrations, ev.SemanticHits = &t.donors, &t.hits
+	ev.LoadAdvertisements = new(int)
+	ev.MaterializationEvents, ev.MaterializedUnits = &t.materialized, &t.units
+	ev.RopeCorrections, ev.EngineBoundaries = &t.rope, &t.boundaries
+	ev.RejectionReasons = counts(t.reasons)
+	ev.Lookups, ev.LookupsNonBooleanHits = &t.lookups, t.nonBoolean
+	ev.LookupMiss = ptr(t.lookups - t.hits)
+	ev.HitsDropped = new(int)
+	ev.Join = "file_level"
+	ev.MaterializedSemanticKVReuse = t.hits > 0 && (t.materialized > 0 || t.units > 0)
+	ev.MaterializedSemanticKVReuseFileLevel = ev.MaterializedSemanticKVReuse
+	if t.badUnits > 0 {
+		ev.Warnings = append(ev.Warnings, fmt.Sprintf("%d materialized events carry no readable count: they count as events with 0 units", t.badUnits))
+	}
+	c.class(ev)
+}
+
+// finishTRTText takes the older in-process integration's lines: proposals and corrections, and nothing that
+// says what was written.
+func (c *collector) finishTRTText(ev *sembench.Evidence) {
+	if _, ok := c.sources["semblend_text"]; !ok {
+		return
+	}
+	hits := c.ledger.total(kindHitOther)
+	ev.SemanticHits, ev.RopeCorrections = &hits.events, &c.semblend.rope
 }
 
 // iterations gathers TensorRT-LLM's GET /metrics objects. Their counters are cumulative.
