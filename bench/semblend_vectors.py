@@ -17,7 +17,7 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-if os.environ.get("PYTHONHASHSEED") != "0":
+if __name__ == "__main__" and os.environ.get("PYTHONHASHSEED") != "0":
     os.execve(sys.executable, [sys.executable] + sys.argv, dict(os.environ, PYTHONHASHSEED="0"))
 sys.path.insert(0, os.path.join(HERE, "..", "adapters"))
 import logging  # noqa: E402

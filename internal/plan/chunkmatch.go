@@ -65,31 +65,41 @@ type postings struct {
 	each   []int32 // occurrences of a token in the chunk at hand
 }
 
-// build indexes the chunks of c tokens of each donor's dense ids; chunk numbers count on across donors.
-func (p *postings) build(donors [][]int32, c, n int) {
+// build indexes the chunks of c tokens of each donor's dense ids, and tails of at least minTail; chunk
+// numbers count on across donors. n bounds the dense ids.
+func (p *postings) build(donors [][]int32, c, minTail, n int) {
 	p.start = append(p.start[:0], make([]int32, n+1)...)
 	p.each = append(p.each[:0], make([]int32, n)...)
 	total := int32(0)
-	for _, ids := range donors {
-		for ; len(ids) >= c; ids = ids[c:] {
-			p.distinct(ids[:c], func(id, _ int32) { p.start[id+1]++; total++ })
-		}
-	}
+	chunks(donors, c, minTail, func(_ int32, ids []int32) {
+		p.distinct(ids, func(id, _ int32) { p.start[id+1]++; total++ })
+	})
 	for i := range n {
 		p.start[i+1] += p.start[i]
 	}
 	p.fill = append(p.fill[:0], p.start[:n]...)
 	p.chunks = append(p.chunks[:0], make([]int32, total)...)
 	p.counts = append(p.counts[:0], make([]int32, total)...)
-	chunk := int32(0)
+	chunks(donors, c, minTail, func(chunk int32, ids []int32) {
+		p.distinct(ids, func(id, count int32) {
+			at := p.fill[id]
+			p.chunks[at], p.counts[at] = chunk, count
+			p.fill[id]++
+		})
+	})
+}
+
+// chunks calls f with each chunk of each sequence and its number.
+func chunks(donors [][]int32, c, minTail int, f func(chunk int32, ids []int32)) {
+	n := int32(0)
 	for _, ids := range donors {
 		for ; len(ids) >= c; ids = ids[c:] {
-			p.distinct(ids[:c], func(id, count int32) {
-				at := p.fill[id]
-				p.chunks[at], p.counts[at] = chunk, count
-				p.fill[id]++
-			})
-			chunk++
+			f(n, ids[:c])
+			n++
+		}
+		if len(ids) > 0 && len(ids) >= minTail {
+			f(n, ids)
+			n++
 		}
 	}
 }

@@ -11,16 +11,17 @@ import (
 // multiDonor copies chunks from several donors: exact ones by content hash, then fuzzy ones by multiset
 // overlap; a chunk without a matched neighbour is dropped. Its buffers are reused from plan to plan.
 type multiDonor struct {
-	matches []match
-	used    map[place]bool
-	lists   postings
-	each    []int32   // occurrences of a dense token in the target chunk at hand
-	acc     []int32   // multiset overlap per donor chunk
-	shared  []int32   // distinct tokens in common per donor chunk
-	touched []int32   // donor chunks with acc or shared set
-	dense   [][]int32 // by candidate
-	places  []place   // by chunk number over all candidates
-	pairs   []pair
+	matches  []match
+	used     map[place]bool
+	lists    postings
+	each     []int32   // occurrences of a dense token in the target chunk at hand
+	seen     []bool    // donor chunks already listed in close
+	close    []int32   // donor chunks that may overlap enough
+	rare     []int32   // the target chunk's tokens, rarest first
+	distinct []int32   // the target chunk's tokens, once each
+	dense    [][]int32 // by candidate
+	places   []place   // by chunk number over all candidates
+	pairs    []pair
 }
 
 // match is what one target chunk is copied from; donor nil means recompute.
@@ -78,21 +79,22 @@ func (m *multiDonor) fuzzy(s *semblend) {
 	if len(candidates) == 0 {
 		return
 	}
-	m.prepare(s, candidates)
+	m.prepare(s, candidates, s.c)
 	need := overlapNeeded(s.c, multiOverlap)
 	for i := range m.matches {
 		if m.matches[i].donor != nil {
 			continue
 		}
-		m.count(s.target[i*s.c : (i+1)*s.c])
-		best, most := int32(-1), need-1
-		slices.Sort(m.touched)
-		for _, k := range m.touched {
-			if m.acc[k] > most && !m.used[m.places[k]] {
-				best, most = k, m.acc[k]
+		best, most := int32(-1), need
+		chunk := s.target[i*s.c : (i+1)*s.c]
+		for _, k := range m.near(chunk, s.c-int(need)) {
+			if m.used[m.places[k]] {
+				continue
+			}
+			if n := m.overlap(chunk, m.chunk(s.c, k)); n > most || n == most && (best < 0 || k < best) {
+				best, most = k, n
 			}
 		}
-		m.forgetCounts()
 		if best >= 0 {
 			p := m.places[best]
 			m.used[p] = true
@@ -111,7 +113,7 @@ func (m *multiDonor) candidates(s *semblend) []*chunked {
 		}
 	}
 	if len(wanted) == 0 {
-		m.prepare(s, s.donors)
+		m.prepare(s, s.donors, s.c/2)
 		m.sharing(s, wanted)
 	}
 	if len(wanted) == 0 {
@@ -128,21 +130,89 @@ func (m *multiDonor) candidates(s *semblend) []*chunked {
 
 // sharing adds the donors of the few chunks that share most distinct tokens with some target chunk.
 func (m *multiDonor) sharing(s *semblend, wanted map[*chunked]bool) {
+	type rated struct{ shared, chunk int32 }
+	var top []rated
 	for i := range m.matches {
-		distinct := m.count(s.target[i*s.c : (i+1)*s.c])
-		need := int32(max(sharedTokens, distinct/2))
-		var top []int32
-		for _, k := range m.touched {
-			if m.shared[k] >= need {
-				top = append(top, k)
+		top = top[:0]
+		chunk := s.target[i*s.c : (i+1)*s.c]
+		distinct := m.unique(chunk)
+		need := int32(max(sharedTokens, len(distinct)/2))
+		if int(need) > len(distinct) {
+			continue
+		}
+		for _, k := range m.near(distinct, len(distinct)-int(need)) {
+			if n := m.overlap(distinct, m.chunk(s.c, k)); n >= need {
+				top = append(top, rated{n, k})
 			}
 		}
-		slices.SortFunc(top, func(a, b int32) int { return cmp.Or(cmp.Compare(m.shared[b], m.shared[a]), cmp.Compare(a, b)) })
-		for _, k := range top[:min(len(top), bestPerChunk)] {
-			wanted[m.places[k].donor] = true
+		slices.SortFunc(top, func(a, b rated) int { return cmp.Or(cmp.Compare(b.shared, a.shared), cmp.Compare(a.chunk, b.chunk)) })
+		for _, r := range top[:min(len(top), bestPerChunk)] {
+			wanted[m.places[r.chunk].donor] = true
 		}
-		m.forgetCounts()
 	}
+}
+
+// unique returns the distinct tokens of a chunk, valid until the next call.
+func (m *multiDonor) unique(chunk []int32) []int32 {
+	m.distinct = m.distinct[:0]
+	for _, id := range chunk {
+		if m.each[id] == 0 {
+			m.each[id] = 1
+			m.distinct = append(m.distinct, id)
+		}
+	}
+	for _, id := range m.distinct {
+		m.each[id] = 0
+	}
+	return m.distinct
+}
+
+// near returns every donor chunk that lacks at most miss of the target chunk's tokens, and others. A chunk
+// that lacks no more than miss holds at least one of any miss+1 tokens, so the rarest ones are looked up:
+// in natural text that leaves few candidates where frequent tokens would leave all.
+func (m *multiDonor) near(chunk []int32, miss int) []int32 {
+	m.rare = append(m.rare[:0], chunk...)
+	length := func(id int32) int32 { return m.lists.start[id+1] - m.lists.start[id] }
+	slices.SortFunc(m.rare, func(a, b int32) int { return cmp.Or(cmp.Compare(length(a), length(b)), cmp.Compare(a, b)) })
+	m.close = m.close[:0]
+	for i, id := range m.rare[:miss+1] {
+		if i > 0 && id == m.rare[i-1] {
+			continue
+		}
+		for _, k := range m.lists.chunks[m.lists.start[id]:m.lists.start[id+1]] {
+			if !m.seen[k] {
+				m.seen[k] = true
+				m.close = append(m.close, k)
+			}
+		}
+	}
+	for _, k := range m.close {
+		m.seen[k] = false
+	}
+	return m.close
+}
+
+// overlap returns how many tokens two chunks have in common, counted with multiplicity.
+func (m *multiDonor) overlap(target, donor []int32) (n int32) {
+	for _, id := range target {
+		m.each[id]++
+	}
+	for _, id := range donor {
+		if id >= 0 && m.each[id] > 0 {
+			m.each[id]--
+			n++
+		}
+	}
+	for _, id := range target {
+		m.each[id] = 0
+	}
+	return n
+}
+
+// chunk returns the dense ids of donor chunk k.
+func (m *multiDonor) chunk(c int, k int32) []int32 {
+	p := m.places[k]
+	return p.donor.dense[p.chunk*c : min((p.chunk+1)*c, len(p.donor.dense))]
 }
 
 // similar returns the donors of highest Jaccard similarity between token sets.
@@ -179,51 +249,22 @@ func (m *multiDonor) similar(s *semblend) []*chunked {
 	return donors
 }
 
-// prepare indexes the chunks of donors by token.
-func (m *multiDonor) prepare(s *semblend, donors []*chunked) {
+// prepare indexes the chunks of donors by token: full ones, and a tail of at least minTail tokens. Tails
+// say which donors share tokens; they are never copied.
+func (m *multiDonor) prepare(s *semblend, donors []*chunked, minTail int) {
 	m.dense, m.places = m.dense[:0], m.places[:0]
 	for _, d := range donors {
 		m.dense = append(m.dense, s.denseOf(d))
 		for k := range d.hashes {
 			m.places = append(m.places, place{d, k})
 		}
+		if tail := len(d.tokens) % s.c; tail > 0 && tail >= minTail {
+			m.places = append(m.places, place{d, len(d.hashes)})
+		}
 	}
-	m.lists.build(m.dense, s.c, s.words.n)
+	m.lists.build(m.dense, s.c, minTail, s.words.n)
 	m.each = append(m.each[:0], make([]int32, s.words.n)...)
-	m.acc = append(m.acc[:0], make([]int32, len(m.places))...)
-	m.shared = append(m.shared[:0], make([]int32, len(m.places))...)
-	m.touched = m.touched[:0]
-}
-
-// count sets acc and shared for one target chunk and returns its number of distinct tokens.
-func (m *multiDonor) count(chunk []int32) (distinct int) {
-	for _, id := range chunk {
-		m.each[id]++
-	}
-	for _, id := range chunk {
-		n := m.each[id]
-		if n == 0 {
-			continue
-		}
-		m.each[id] = 0
-		distinct++
-		for at := m.lists.start[id]; at < m.lists.start[id+1]; at++ {
-			k := m.lists.chunks[at]
-			if m.shared[k] == 0 {
-				m.touched = append(m.touched, k)
-			}
-			m.shared[k]++
-			m.acc[k] += min(n, m.lists.counts[at])
-		}
-	}
-	return distinct
-}
-
-func (m *multiDonor) forgetCounts() {
-	for _, k := range m.touched {
-		m.acc[k], m.shared[k] = 0, 0
-	}
-	m.touched = m.touched[:0]
+	m.seen = append(m.seen[:0], make([]bool, len(m.places))...)
 }
 
 // spans drops chunks without a matched neighbour and returns what the others copy.

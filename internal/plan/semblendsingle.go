@@ -287,7 +287,7 @@ func (a *aligner) gramsOf() map[uint64][]int32 {
 
 func (a *aligner) fuzzyChunks(target, donor []int32, c int) {
 	a.dense[0] = donor
-	a.lists.build(a.dense[:], c, a.words)
+	a.lists.build(a.dense[:], c, c, a.words)
 	a.each = append(a.each[:0], make([]int32, a.words)...)
 	a.acc = append(a.acc[:0], make([]int32, len(a.taken))...)
 	need := overlapNeeded(c, singleOverlap)

@@ -328,10 +328,18 @@ func TestSemblendParity(t *testing.T) {
 			t.Fatalf("%s/%d/%d: generated tokens differ from the script's: %s, want %s", v.kind, v.size, v.seed, sum, v.sum)
 		}
 		p := mustOpen(t, "semblend", Options{BlockSize: v.size})
+		var names []string
 		for i, d := range donors {
-			mustRegister(t, p, fmt.Sprintf("d%d", i), d)
+			names = append(names, fmt.Sprintf("d%d", i))
+			mustRegister(t, p, names[i], d)
 		}
 		plan := p.Plan(context.Background(), Target{Tokens: target})
+		for _, s := range plan.Spans {
+			d := donors[slices.Index(names, s.DonorID)]
+			if !slices.Equal(target[s.TargetStart:s.TargetStart+s.Length], d[s.DonorStart:s.DonorStart+s.Length]) {
+				t.Fatalf("%s/%d/%d: %+v does not copy equal tokens", v.kind, v.size, v.seed, s)
+			}
+		}
 		c, err := Count(plan, make([]bool, block.Count(len(target), v.size)))
 		if err != nil {
 			t.Fatal(err)
@@ -339,6 +347,8 @@ func TestSemblendParity(t *testing.T) {
 		total[v.kind]++
 		if c.CopiedTokens == *v.copied {
 			copies++
+		} else {
+			t.Logf("%s/%d/%d: %d of %d copied", v.kind, v.size, v.seed, c.CopiedTokens, *v.copied)
 		}
 		if c.Candidate == *v.candidate && c.Eligible == *v.eligible {
 			equal[v.kind]++
