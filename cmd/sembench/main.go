@@ -57,7 +57,7 @@ func verbs() []*cobra.Command {
 		offlineCommand(),
 		verifyEndpointCommand(), calibrateCommand(), runLiveCommand(), runLiveSGLangCommand(),
 		snapshotCommand(), windowCommand(), summarizeCommand(), collectCommand(),
-		gatesCommand(), reportCommand(),
+		judgeCommand(), gatesCommand(), reportCommand(),
 		simCommand(), versionCommand(), docsCommand(),
 	}
 }

@@ -59,7 +59,7 @@ func offlineCommand() *cobra.Command {
 		result, err := judge.Offline(judge.Inputs{
 			Run:   sembench.Run{RunID: p.runID, ManifestPath: s.Manifest, ManifestSHA256: p.manifestSHA, Arm: sembench.ArmSingle, SembenchVersion: toolVersion(), TimestampUTC: now(), Seed: &s.Seed},
 			Items: p.items, Offline: p.rows, Environment: thisMachine(), Producer: sembench.Producer{Name: "sembench", Version: toolVersion()},
-			CreatedAtUTC: now(), Config: s.Effective(), ConfigSHA256: p.configSHA, Options: p.judgeOptions(),
+			CreatedAtUTC: now(), Config: s.Effective(), ConfigSHA256: p.configSHA, Options: judgeOptions(s),
 		})
 		if err != nil {
 			return usage(err, "")

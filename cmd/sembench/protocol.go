@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -14,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"sembench"
-	"sembench/internal/engine"
 	"sembench/internal/judge"
 	"sembench/internal/offline"
 	"sembench/internal/plan"
@@ -33,12 +33,13 @@ type protocol struct {
 	dir runDir
 
 	runID, manifestSHA, configSHA string
+	settings                      map[string]any // as asked for: the embedded engine's address is not in them
 	items                         []sembench.Item
 	rows                          []sembench.Row
 	cfg                           replay.Config
 	flight                        replay.Report
 	calibration                   *sembench.Calibration
-	before, after                 *engine.Metrics
+	kept                          []keeper
 	drained                       bool
 }
 
@@ -51,7 +52,7 @@ func (p *protocol) begin() error {
 	if p.runID == "" {
 		p.runID = newRunID(time.Now())
 	}
-	p.configSHA = p.s.SHA256()
+	p.settings, p.configSHA = p.s.Effective(), p.s.SHA256()
 	items, err := p.load()
 	if err != nil {
 		return err
@@ -168,6 +169,11 @@ func offlineOptions(s *scenario.Scenario) (offline.Options, error) {
 
 // live does what needs the server: pre-flight, calibration, replay.
 func (p *protocol) live(ctx context.Context) error {
+	for from, to := range map[string]string{p.s.EngineLog: p.dir.engineLog(), p.s.ConnectorAudit: p.dir.audit()} {
+		if from != "" {
+			p.kept = append(p.kept, newKeeper(from, to))
+		}
+	}
 	for _, step := range []func(context.Context) error{p.preflight, p.calibrate, p.measure} {
 		if err := step(ctx); err != nil {
 			return err
@@ -299,7 +305,10 @@ const calibrationSuffix = "-calibration"
 func (p *protocol) calibrate(ctx context.Context) error {
 	if p.s.NoiseFloorFile != "" {
 		p.calibration = &sembench.Calibration{}
-		return usage(sembench.ReadDocument(p.s.NoiseFloorFile, p.calibration), "calibrations are written by: sembench calibrate-noise-floor")
+		if err := sembench.ReadDocument(p.s.NoiseFloorFile, p.calibration); err != nil {
+			return usage(err, "calibrations are written by: sembench calibrate-noise-floor")
+		}
+		return sembench.WriteDocument(p.dir.calibration(), p.calibration)
 	}
 	if p.s.CalibrationPairs == 0 {
 		return nil
@@ -316,7 +325,7 @@ func (p *protocol) calibrate(ctx context.Context) error {
 	}
 	made := judge.Calibrate(judge.CalibrationInputs{
 		Items: p.items, Observations: observations, Protocol: p.terms(), Model: p.flight.Model, Engine: p.flight.Engine,
-		EngineVersion: p.flight.EngineVersion, Simulated: p.flight.Simulated, CreatedAtUTC: now(), Options: p.judgeOptions(),
+		EngineVersion: p.flight.EngineVersion, Simulated: p.flight.Simulated, CreatedAtUTC: now(), Options: judgeOptions(p.s),
 	})
 	p.calibration = &made
 	return sembench.WriteDocument(p.dir.calibration(), made)
@@ -325,129 +334,56 @@ func (p *protocol) calibrate(ctx context.Context) error {
 // terms is what calibration and run must share.
 func (p *protocol) terms() sembench.Protocol {
 	return sembench.Protocol{
-		ArmOrder: "counterbalanced", Concurrency: max(p.cfg.Concurrency, 1), MaxTokens: p.cfg.MaxTokens, Seed: new(int64(0)), Endpoint: string(p.cfg.API), Tokenizer: p.s.Tokenizer,
+		ArmOrder: "counterbalanced", Concurrency: max(p.s.Concurrency, 1), MaxTokens: p.s.RecipientMaxTokens, Seed: new(int64(0)), Endpoint: p.s.API, Tokenizer: p.s.Tokenizer,
 	}
 }
 
-func (p *protocol) judgeOptions() judge.Options {
-	return judge.Options{BlockSize: p.s.BlockSize, QualityThreshold: p.s.QualityThreshold, NoiseFloor: p.s.NoiseFloor, Level: p.s.Level, Resamples: p.s.Resamples, Seed: uint64(p.s.Seed)}
-}
-
-// measure replays the items, with the engine's counters read right before and right after.
+// measure replays the items, with the engine's counters read right before and right after, and keeps what the engine logged meanwhile.
 func (p *protocol) measure(ctx context.Context) error {
-	var err error
-	if p.before, err = p.counters(ctx, "before"); err != nil {
+	if err := p.counters(ctx, "before"); err != nil {
 		return err
 	}
 	if err := p.drive(ctx, "measuring", p.dir.observations(), p.cfg, replay.Run); err != nil {
 		return err
 	}
-	p.after, err = p.counters(context.WithoutCancel(ctx), "after")
-	return err
-}
-
-// counters reads the engine's counters and keeps the page verbatim; nil where the engine serves none. A window that a resumed run would
-// span is not read: nobody counted while the run was down.
-func (p *protocol) counters(ctx context.Context, when string) (*engine.Metrics, error) {
-	url, err := metricsURL(p.s)
-	if err != nil || p.s.Resume {
-		return nil, nil
-	}
-	client, err := plainClient(p.s)
-	if err != nil {
-		return nil, err
-	}
-	defer client.Close()
-	snapshot, page, err := scrape(ctx, client, url)
-	if err != nil {
-		note(p.c, "no counters: %v", err)
-		return nil, nil
-	}
-	return snapshot, sembench.WriteFile(p.dir.counters(when), func(w io.Writer) error {
-		_, err := w.Write(page)
+	if err := p.counters(context.WithoutCancel(ctx), "after"); err != nil {
 		return err
-	})
-}
-
-// judge joins everything that the run left behind into a result, and writes it.
-func (p *protocol) judge() (sembench.Result, *sembench.Evidence, error) {
-	var none sembench.Result
-	head, observations, err := readJournal(p.dir.observations())
-	if err != nil {
-		return none, nil, err
 	}
-	in := judge.Inputs{
-		Run: p.run(), Head: head, Items: p.items, Offline: p.rows, Observations: observations, ExactElsewhere: p.s.ExactArm != "",
-		ConnectorKind: p.s.ConnectorKind, Repeats: p.s.Repeats, Calibration: p.calibration, Protocol: p.terms(),
-		Engine:      &sembench.EngineInfo{Kind: p.flight.Engine, Model: p.flight.Model, BaseURL: p.flight.Endpoint, Version: p.flight.EngineVersion, BootID: p.flight.BootID},
-		Environment: thisMachine(), Producer: sembench.Producer{Name: "sembench", Version: toolVersion()}, CreatedAtUTC: now(),
-		Config: p.s.Effective(), ConfigSHA256: p.configSHA, Options: p.judgeOptions(),
-	}
-	if err := p.evidence(&in); err != nil {
-		return none, nil, err
-	}
-	result, err := judge.Build(in)
-	if err != nil {
-		return none, nil, usage(err, "")
-	}
-	return result, in.Evidence, sembench.WriteDocument(p.dir.result(), result)
-}
-
-// evidence reads the engine's log, audit and counters.
-func (p *protocol) evidence(in *judge.Inputs) error {
-	if p.before != nil && p.after != nil {
-		in.Window = new(engine.Window([]*engine.Metrics{p.before}, []*engine.Metrics{p.after}))
-	}
-	if path := p.s.EngineLog; path != "" {
-		text, err := open(p.c, path)
-		if err != nil {
+	for _, k := range p.kept {
+		if err := k.keep(); err != nil {
 			return err
 		}
-		defer text.Close()
-		evidence, err := engine.Summarize(p.flight.Engine, text, engine.Options{MaxRequests: p.s.MaxRequests})
-		if err != nil {
-			return usage(fmt.Errorf("reading %s: %w", path, err), "")
-		}
-		in.Evidence = evidence
-		if err := sembench.WriteDocument(p.dir.evidence(), evidence); err != nil {
-			return err
-		}
-	}
-	if path := p.s.ConnectorAudit; path != "" {
-		text, err := open(p.c, path)
-		if err != nil {
-			return err
-		}
-		defer text.Close()
-		audit, err := engine.ReadAudit(text)
-		if err != nil {
-			return usage(fmt.Errorf("reading %s: %w", path, err), "")
-		}
-		in.Audit = audit
 	}
 	return nil
 }
 
-func (p *protocol) run() sembench.Run {
-	run := sembench.Run{
-		RunID: p.runID, Engine: &p.flight.Engine, ManifestPath: p.dir.manifest(), ManifestSHA256: p.manifestSHA, Arm: "paired", EngineVersion: p.flight.EngineVersion,
-		SembenchVersion: toolVersion(), TimestampUTC: now(), Seed: &p.s.Seed, Simulated: p.flight.Simulated,
-	}
-	if p.s.Arm != "" {
-		run.Arm = p.s.Arm
-	}
-	for _, label := range []struct {
-		given string
-		to    **string
-	}{{p.s.BackendID, &run.BackendID}, {p.s.BaselineID, &run.BaselineID}, {p.s.Shard, &run.Shard}} {
-		if label.given != "" {
-			*label.to = new(label.given)
+// counters reads the engine's counters and keeps the page verbatim, where the engine serves one. A window that a resumed run would span is not
+// read, and an old one is dropped: nobody counted while the run was down.
+func (p *protocol) counters(ctx context.Context, when string) error {
+	if p.s.Resume {
+		if err := os.Remove(p.dir.counters(when)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
+		return nil
 	}
-	if run.EngineVersion == nil && p.s.EngineVersion != "" {
-		run.EngineVersion = &p.s.EngineVersion
+	url, err := metricsURL(p.s)
+	if err != nil {
+		return err
 	}
-	return run
+	client, err := plainClient(p.s)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	_, page, err := scrape(ctx, client, url)
+	if err != nil {
+		note(p.c, "no counters: %v", err)
+		return nil
+	}
+	return sembench.WriteFile(p.dir.counters(when), func(w io.Writer) error {
+		_, err := w.Write(page)
+		return err
+	})
 }
 
 // conclude gates a result, writes verdict and report, prints the summary, and gives the verdict's exit code as an error.
