@@ -9,7 +9,7 @@
 // Encoding adds no beginning-of-sequence token of its own: a chat template writes it where the model wants one,
 // and it is then found in the text like any other added token. See Prefixer for raw completions.
 //
-// Loading a vocabulary costs time and memory (o200k: 12 MB), so it happens in Open and once per process.
+// Loading a vocabulary costs time and memory (o200k: 9 MB, 20 ms), so it happens in Open and once per process.
 package token
 
 import (
