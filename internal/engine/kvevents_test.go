@@ -208,3 +208,40 @@ func TestRecordKV(t *testing.T) {
 		t.Errorf("seqs %v recording %+v", seqs, rec)
 	}
 }
+
+// Offload events carry parent 0 and no tokens: no parent, not block 0 (vLLM issue 39275).
+func TestOffloadParent(t *testing.T) {
+	p, err := msgpack.Marshal([]any{1, []any{map[string]any{"type": "BlockStored", "block_hashes": []any{uint64(5)}, "parent_block_hash": 0, "token_ids": []int{}, "block_size": 16, "medium": "CPU"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := DecodeKVBatch(p)
+	if err != nil || b.Events[0].Parent != "" || len(b.Events[0].TokenIDs) != 0 || b.Events[0].Medium != "CPU" {
+		t.Errorf("%+v %v", b, err)
+	}
+}
+
+// A block in two tiers stays while one of them holds it.
+func TestTiers(t *testing.T) {
+	state := NewKVState()
+	event := func(kind, medium string) {
+		state.Apply(KVBatch{Events: []KVEvent{{Kind: kind, Hashes: []KVHash{"h"}, Medium: medium}}})
+	}
+	check := func(want int) {
+		t.Helper()
+		if got := state.Summary().Resident; got != want {
+			t.Errorf("%d resident, want %d", got, want)
+		}
+	}
+	event(KVStored, "GPU")
+	event(KVStored, "CPU")
+	check(1)
+	event(KVRemoved, "GPU")
+	check(1)
+	event(KVRemoved, "GPU")
+	if n := state.Summary().UnknownRemovals; n != 1 {
+		t.Errorf("%d unknown removals", n)
+	}
+	event(KVRemoved, "CPU")
+	check(0)
+}

@@ -231,3 +231,59 @@ func TestExemplar(t *testing.T) {
 		t.Error("an empty scrape passed")
 	}
 }
+
+func TestWindowChecks(t *testing.T) {
+	const sources = `vllm:prompt_tokens_by_source_total{source="local_compute"} %
+vllm:prompt_tokens_by_source_total{source="local_cache_hit"} 50
+vllm:prompt_tokens_by_source_total{source="external_kv_transfer"} 10
+`
+	at := func(s string, n string) []*Metrics { return scrape(t, strings.ReplaceAll(s, "%", n)) }
+	has := func(w sembench.MetricsWindow, want string) bool {
+		return strings.Contains(strings.Join(w.Warnings, "\n"), want)
+	}
+	start := at("vllm:prompt_tokens_total 0\n"+strings.NewReplacer("50", "0", "10", "0").Replace(sources), "0")
+	if w := Window(start, at("vllm:prompt_tokens_total 100\n"+sources, "40")); has(w, "by source") {
+		t.Errorf("sums agree: %q", w.Warnings)
+	}
+	if w := Window(start, at("vllm:prompt_tokens_total 100\n"+sources, "20")); !has(w, "prompt tokens by source sum to 80, prompt_tokens says 100") {
+		t.Errorf("sums differ: %q", w.Warnings)
+	}
+	// The figures of UCM issue 970: 44460 - 14592 = 29868.
+	const prefix = "vllm:prefix_cache_queries_total %\nvllm:prefix_cache_hits_total 14592\nvllm:external_prefix_cache_queries_total 29868\n"
+	zero := scrape(t, "vllm:prefix_cache_queries_total 0\nvllm:prefix_cache_hits_total 0\nvllm:external_prefix_cache_queries_total 0\n")
+	if w := Window(zero, at(prefix, "44460")); len(w.Warnings) != 0 || *w.Total.PrefixCacheHitRatio != 14592.0/44460 {
+		t.Errorf("%+v", w)
+	}
+	if w := Window(zero, at(prefix, "54460")); !has(w, "queries minus hits 39868") {
+		t.Errorf("%q", w.Warnings)
+	}
+	// A restart hides in counters that grew past their old value; the start time tells.
+	a := scrape(t, "process_start_time_seconds 100\nvllm:prefix_cache_queries_total 10\n")
+	b := scrape(t, "process_start_time_seconds 200\nvllm:prefix_cache_queries_total 90\n")
+	if w := Window(a, b); !w.CounterResetDetected || !has(w, "restarted") {
+		t.Errorf("%+v", w)
+	}
+	// A labelled counter appears with its first increment; without a start time that cannot be told.
+	b = scrape(t, "process_start_time_seconds 100\nvllm:prefix_cache_queries_total 10\nsglang:cached_tokens_total{cache_source=\"device\"} 7\n")
+	if w := Window(a, b); w.Total.Deltas["sglang_cached_tokens_device"] != 7 || !has(w, "taken as starting at 0") {
+		t.Errorf("%+v", w)
+	}
+	// One endpoint of two answers at the end only.
+	failed := "connection refused"
+	other := &Metrics{Endpoint: "http://127.0.0.1:2/metrics", Error: &failed}
+	if w := Window(append(scrape(t, "vllm:prefix_cache_queries_total 1\n"), other), scrape(t, "vllm:prefix_cache_queries_total 3\n")); w.EndpointsPaired != 1 || w.EndpointsFailed != 1 || len(w.ScrapeErrors) != 1 || w.Total.Deltas["vllm_prefix_cache_queries"] != 2 {
+		t.Errorf("%+v", w)
+	}
+	// TensorRT-LLM's iterations are cumulative: the last value counts, not the sum.
+	m := scrape(t, `[{"kvCacheStats":{"reusedBlocks":1,"missedBlocks":3}},{"kvCacheStats":{"reusedBlocks":5,"missedBlocks":5}}]`)
+	n := scrape(t, `[{"kvCacheStats":{"reusedBlocks":8,"missedBlocks":6}}]`)
+	if w := Window(m, n); *w.Total.PrefixCacheHitRatio != 0.75 || w.Total.Deltas["trtllm_reused_blocks"] != 3 {
+		t.Errorf("%+v", w)
+	}
+	// Histograms lose nothing but what was there before.
+	const h = "# TYPE vllm:time_to_first_token_seconds histogram\nvllm:time_to_first_token_seconds_bucket{le=\"0.1\"} %\nvllm:time_to_first_token_seconds_bucket{le=\"+Inf\"} 9\nvllm:time_to_first_token_seconds_sum 2.5\nvllm:time_to_first_token_seconds_count 9\n"
+	w := Window(at(h, "4"), at(strings.ReplaceAll(strings.ReplaceAll(h, "9", "12"), "2.5", "4"), "6"))
+	if got := w.Total.Histograms["vllm_time_to_first_token_seconds"]; got.Count != 3 || got.Sum != 1.5 || got.Buckets[0] != [2]float64{0.1, 2} {
+		t.Errorf("%+v", got)
+	}
+}
