@@ -29,7 +29,7 @@ func childMain(mode string) {
 	in := bufio.NewReader(os.Stdin)
 	donors, plans := []string{}, 0
 	if mode == "deaf" {
-		select {} // never reads
+		hang() // never reads
 	}
 	for {
 		line, err := in.ReadBytes('\n')
@@ -74,7 +74,7 @@ func childMain(mode string) {
 			}
 			fmt.Println(span(0, n, donors[0], 0))
 		case "hang":
-			select {}
+			hang()
 		case "noise":
 			fmt.Println("loading model ...")
 		case "chatty":
@@ -111,6 +111,9 @@ func childMain(mode string) {
 		}
 	}
 }
+
+// hang outlives every timeout of these tests; an empty select would end as a deadlock.
+func hang() { <-time.After(time.Hour) }
 
 func execTest(t *testing.T, mode string, timeout time.Duration) Planner {
 	t.Helper()

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -21,6 +22,7 @@ type semblend struct {
 	byID   map[string]*chunked
 	index  map[block.Hash][]place
 	tokens int
+	embed  *tfidf // nil with embedder jaccard
 
 	// Buffers of one plan.
 	words  vocabulary
@@ -33,6 +35,7 @@ type semblend struct {
 type chunked struct {
 	id     string
 	tokens []uint32
+	bag    bag // nil with embedder jaccard
 	hashes []block.Hash
 	dense  []int32 // tokens in the vocabulary of the plan at hand
 	fresh  bool    // dense belongs to the plan at hand
@@ -46,31 +49,35 @@ type place struct {
 
 // What the package uses and does not depend on the chunk size.
 const (
-	multiOverlap   = 0.70 // least multiset overlap of a fuzzy chunk among several donors
-	singleOverlap  = 0.90 // the same when one donor is aligned
-	exemptOverlap  = 0.95 // a fuzzy chunk this close needs no matched neighbour when one donor is aligned
-	fuzzyOnlyRatio = 0.30 // least copied share of a plan without any exact chunk
-	consumableRun  = 16   // shortest run of copied tokens that counts as consumable
-	fallbackDonors = 20   // most recent donors that are aligned one by one
-	fallbackTokens = 2048 // longest target for which that is tried
-	exactRunTokens = 64   // shortest run at any offset
-	exactRunMax    = 8    // runs taken per donor
-	exactRunPlaces = 64   // donor positions tried per target position
-	exactRunEnough = 0.50 // copied share at which exact runs end the search
-	editTokens     = 4096 // longest sequence that is aligned by edit distance
-	chunkWindow    = 16   // chunks to either side that a fuzzy chunk looks for its donor chunk
-	bagCosine      = 0.94 // least cosine of token counts of a fuzzy chunk
-	bagCosineSlope = 0.04 // added per unit of a known global similarity
-	offsetDecay    = 128  // tokens over which the confidence of moved pairs falls to 1/e
-	verifiedReuse  = 0.80 // least confidence of a fuzzy chunk that is copied
-	sharedTokens   = 10   // least distinct tokens that a donor chunk must share with a target chunk
-	bestPerChunk   = 5    // donor chunks looked at per target chunk
-	jaccardDonors  = 20   // donors looked at when no chunk shares enough tokens
-	jaccardSimilar = 0.15 // their least Jaccard similarity
+	multiOverlap    = 0.70 // least multiset overlap of a fuzzy chunk among several donors
+	singleOverlap   = 0.90 // the same when one donor is aligned
+	exemptOverlap   = 0.95 // a fuzzy chunk this close needs no matched neighbour when one donor is aligned
+	fuzzyOnlyRatio  = 0.30 // least copied share of a plan without any exact chunk
+	consumableRun   = 16   // shortest run of copied tokens that counts as consumable
+	fallbackDonors  = 20   // most recent donors that are aligned one by one
+	fallbackTokens  = 2048 // longest target for which that is tried
+	exactRunTokens  = 64   // shortest run at any offset
+	exactRunMax     = 8    // runs taken per donor
+	exactRunPlaces  = 64   // donor positions tried per target position
+	exactRunEnough  = 0.50 // copied share at which exact runs end the search
+	editTokens      = 4096 // longest sequence that is aligned by edit distance
+	chunkWindow     = 16   // chunks to either side that a fuzzy chunk looks for its donor chunk
+	bagCosine       = 0.94 // least cosine of token counts of a fuzzy chunk
+	bagCosineSlope  = 0.04 // added per unit of a known global similarity
+	offsetDecay     = 128  // tokens over which the confidence of moved pairs falls to 1/e
+	verifiedReuse   = 0.80 // least confidence of a fuzzy chunk that is copied
+	sharedTokens    = 10   // least distinct tokens that a donor chunk must share with a target chunk
+	bestPerChunk    = 5    // donor chunks looked at per target chunk
+	jaccardDonors   = 20   // donors looked at when no chunk shares enough tokens
+	embeddingDonors = 5    // donors looked at by embedding
+	jaccardSimilar  = 0.15 // their least Jaccard similarity
 )
 
 func newSemblend(o Options) *semblend {
 	s := &semblend{o: o, c: o.BlockSize, byID: map[string]*chunked{}, index: map[block.Hash][]place{}}
+	if o.Embedder == "tfidf" {
+		s.embed = &tfidf{}
+	}
 	return s
 }
 
@@ -82,6 +89,9 @@ func (s *semblend) Reset() error {
 	s.donors, s.tokens = s.donors[:0], 0
 	clear(s.byID)
 	clear(s.index)
+	if s.embed != nil {
+		*s.embed = tfidf{}
+	}
 	return nil
 }
 
@@ -90,6 +100,10 @@ func (s *semblend) Register(d Donor) error {
 		return err
 	}
 	k := &chunked{id: d.ID, tokens: d.Tokens}
+	if s.embed != nil {
+		k.bag = bagOfTokens(d.Tokens)
+		s.embed.add(k.bag, 1)
+	}
 	for i := range block.Count(len(d.Tokens), s.c) {
 		h := block.Of(d.Tokens[i*s.c : (i+1)*s.c])
 		k.hashes = append(k.hashes, h)
@@ -120,6 +134,9 @@ func (s *semblend) Forget(donorID string) error {
 		}
 	}
 	s.donors = slices.DeleteFunc(s.donors, func(o *chunked) bool { return o == k })
+	if s.embed != nil {
+		s.embed.add(k.bag, -1)
+	}
 	delete(s.byID, donorID)
 	s.tokens -= len(k.tokens)
 	return nil
@@ -168,7 +185,36 @@ func (s *semblend) search(t Target) proposal {
 		one := 1.0
 		return proposal{spans: spans, similarity: &one}
 	}
+	if s.embed != nil {
+		if p := s.byEmbedding(t.Tokens); p.reason == "" {
+			return p
+		}
+	}
 	return s.byOverlap(t.Tokens)
+}
+
+// byEmbedding aligns the donors closest to the target by embedding, closest first; the first that copies
+// enough is taken.
+func (s *semblend) byEmbedding(target []uint32) proposal {
+	type rated struct {
+		donor *chunked
+		value float64
+	}
+	var list []rated
+	b := bagOfTokens(target)
+	for _, d := range s.donors {
+		if v := s.embed.cosine(b, d.bag); v >= s.o.MinSimilarity {
+			list = append(list, rated{d, v})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b rated) int { return cmp.Compare(b.value, a.value) })
+	for _, r := range list[:min(len(list), embeddingDonors)] {
+		a := s.single.align(s.target, s.denseOf(r.donor), s.c, s.words.n, r.value)
+		if p := s.judge(a, r.donor, len(target), &r.value); p.reason == "" {
+			return p
+		}
+	}
+	return proposal{reason: "no_donor_match"}
 }
 
 // byOverlap aligns the most recent donors of similar length one by one; the best copied share wins, ties

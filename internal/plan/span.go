@@ -14,16 +14,24 @@ type span struct {
 	index   *windows
 	matcher matcher
 	cover   coverer
+	near    *approximator // nil unless Options.Approximate
 }
 
 func newSpan(o Options) *span {
-	return &span{o: o, index: newWindows((o.MinSpan+1)/2, o.MaxPlaces, o.Seed), cover: coverer{size: o.BlockSize}}
+	s := &span{o: o, index: newWindows((o.MinSpan+1)/2, o.MaxPlaces, o.Seed), cover: coverer{size: o.BlockSize}}
+	if o.Approximate {
+		s.near = newApproximator(o.BlockSize)
+	}
+	return s
 }
 
 func (s *span) Name() string { return "span" }
 
 func (s *span) Reset() error {
 	s.index.reset()
+	if s.near != nil {
+		s.near.reset()
+	}
 	return nil
 }
 
@@ -33,18 +41,26 @@ func (s *span) Register(d Donor) error {
 	if err := s.index.add(d.ID, d.Tokens); err != nil {
 		return err
 	}
+	if s.near != nil {
+		s.near.add(d.ID, d.Tokens)
+	}
 	for s.o.MaxTokens > 0 && s.index.tokens > s.o.MaxTokens {
 		id, ok := s.index.oldest()
 		if !ok || id == d.ID {
 			break
 		}
-		s.index.forget(id)
+		if err := s.Forget(id); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 func (s *span) Forget(donorID string) error {
 	s.index.forget(donorID)
+	if s.near != nil {
+		s.near.forget(donorID)
+	}
 	return nil
 }
 
@@ -70,7 +86,10 @@ func (s *span) Plan(ctx context.Context, t Target) sembench.Plan {
 			Class:       sembench.IdenticalContiguous,
 		})
 	}
-	if len(pieces) == 0 {
+	if s.near != nil {
+		p.Spans = s.near.fill(p.Spans, t.Tokens)
+	}
+	if len(p.Spans) == 0 {
 		reason := "no identical run of min_span tokens"
 		p.RejectionReason = &reason
 	}
