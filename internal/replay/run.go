@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"sembench"
-	"sembench/internal/wire"
 )
 
 // Phases, as told to Progress.
@@ -113,7 +112,7 @@ func (r *runner) prepare(ctx context.Context, todo []pairPlan) {
 	}
 	for _, base := range r.bases() {
 		// A server without a model list is measured all the same; its first request then pays for a connection.
-		_ = r.client.Warm(ctx, wire.Join(base, "/v1/models"), r.cfg.Concurrency)
+		_ = r.client.Warm(ctx, warmPath(base), r.cfg.Concurrency)
 		r.boots[base] = bootID(ctx, r.client, base)
 	}
 	for i := range r.cfg.Warmup {

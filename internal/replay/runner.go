@@ -64,6 +64,8 @@ type place struct {
 	base, arm, item, role, pair string
 	position, attempt           int
 	order                       *int
+	// scheduled is when an open loop wanted it sent, on the run's clock.
+	scheduled *int64
 	// retry marks a second sending of the same request: its id differs.
 	retry bool
 }
@@ -108,7 +110,9 @@ func (r *runner) send(ctx context.Context, p place, what prompt, s salt, maxToke
 	if isDonor(p.role) && len(r.cfg.DonorURLs) > 0 {
 		target = r.cfg.DonorURLs[place64(p.item+"\x1f"+p.role)%uint64(len(r.cfg.DonorURLs))]
 	}
-	o := r.client.Do(ctx, r.cfg.request(target, r.id(p), what, s, maxTokens))
+	request := r.cfg.request(target, r.id(p), what, s, maxTokens)
+	request.Scheduled = p.scheduled
+	o := r.client.Do(ctx, request)
 	r.fill(&o, p)
 	if o.Headers["x-sembench-simulated"] != "" {
 		r.mu.Lock()

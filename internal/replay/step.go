@@ -59,11 +59,7 @@ func (r *runner) step(ctx context.Context, plan pairPlan, order, attempt int) (o
 		if len(statuses) > 0 {
 			r.settle(ctx, statuses)
 		}
-		limit := r.cfg.MaxTokens
-		if n := plan.item.Int("max_tokens"); n != nil && *n > 0 {
-			limit = *n
-		}
-		o = r.send(ctx, p, what, s, limit)
+		o = r.send(ctx, p, what, s, r.limit(plan.item))
 		r.refusal(o)
 	} else {
 		o = r.observation(p, sembench.StatusExcluded, reasonDonorFailed)
@@ -72,6 +68,14 @@ func (r *runner) step(ctx context.Context, plan pairPlan, order, attempt int) (o
 	r.log(o)
 	r.count(o)
 	return odd
+}
+
+// limit is an item's output limit, the same in all arms.
+func (r *runner) limit(item sembench.Item) int {
+	if n := item.Int("max_tokens"); n != nil && *n > 0 {
+		return *n
+	}
+	return r.cfg.MaxTokens
 }
 
 // settle waits for the donors' KV to be stored, outside any latency.
