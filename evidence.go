@@ -75,6 +75,7 @@ type Evidence struct {
 	LMCache                 *LMCacheReport  `json:"lmcache"`
 	Transfer                *TransferStats  `json:"transfer"`
 	RouterEstimates         *RouterSeen     `json:"router_estimates"`
+	KVEvents                *KVSummary      `json:"kv_events"`
 	Audit                   *AuditReport    `json:"audit"`
 	Usage                   *UsageSeen      `json:"usage"`
 	Warnings                []string        `json:"warnings"`
@@ -268,6 +269,31 @@ type UsageSeen struct {
 	ExactReuseFraction *float64 `json:"exact_reuse_fraction"`
 	// WithoutDetails are responses that carried usage but no cached_tokens: unmeasured, not zero.
 	WithoutDetails int `json:"without_details"`
+}
+
+// KVSummary counts a stream of KV events.
+type KVSummary struct {
+	Batches            int  `json:"batches"`
+	BlockStoredEvents  int  `json:"block_stored_events"`
+	BlocksStored       int  `json:"blocks_stored"`
+	BlockRemovedEvents int  `json:"block_removed_events"`
+	BlocksRemoved      int  `json:"blocks_removed"`
+	AllBlocksCleared   int  `json:"all_blocks_cleared"`
+	OtherEvents        int  `json:"other_events"`
+	TokensStored       int  `json:"tokens_stored"`
+	BlockSize          int  `json:"block_size"`
+	BlockSizeChanged   bool `json:"block_size_changed"`
+	// Resident is how many distinct blocks are held now, MaxResident the most at any time.
+	Resident    int `json:"resident"`
+	MaxResident int `json:"max_resident"`
+	// Gaps are jumps of the sequence number; Lost the messages that they skip. Then Resident is a guess.
+	Gaps     int `json:"gaps"`
+	Lost     int `json:"lost"`
+	Restarts int `json:"restarts"`
+	// UnknownRemovals name blocks whose store was not seen.
+	UnknownRemovals int `json:"unknown_removals"`
+	// Untracked are stores beyond the bound on blocks kept.
+	Untracked int `json:"untracked"`
 }
 
 // AuditRecord is everything the connector audit says about one engine request id, folded. Written by

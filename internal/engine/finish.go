@@ -32,6 +32,9 @@ func (c *collector) evidence() *sembench.Evidence {
 	ev.LMCache = c.lmcacheReport()
 	ev.RouterEstimates = c.router.seen
 	ev.Usage = c.usage.summary()
+	if c.kv != nil {
+		ev.KVEvents = ptr(c.kv.Summary())
+	}
 	if c.audit != nil {
 		rep := c.audit.Report()
 		ev.Audit = &rep
@@ -179,6 +182,9 @@ func (c *collector) finishWarnings(ev *sembench.Evidence) {
 	}
 	if headers := slices.Contains(c.loggers[loggerVLLM:], true); headers && c.bare > 0 {
 		warn("%d lines of evidence carry no logger header, others do: text printed by a server or a script looks the same", c.bare)
+	}
+	if kv := ev.KVEvents; kv != nil && kv.Lost > 0 {
+		warn("the KV event stream lost %d messages in %d gaps: what is resident is a guess", kv.Lost, kv.Gaps)
 	}
 	if c.ray > 0 {
 		warn("Ray folded repeated lines %d times: other requests' lines may be among them; set RAY_DEDUP_LOGS=0", c.ray)

@@ -46,6 +46,39 @@ func ReadKVEvents(r io.Reader) iter.Seq2[KVBatch, error] {
 	}
 }
 
+// kvText takes a bare line that is a printed vLLM batch, "[time, [events], rank]".
+func (c *collector) kvText(b []byte) bool {
+	if len(b) < 2 || b[0] != '[' || !digit(b[1]) {
+		return false
+	}
+	batches, err := kvLine(b)
+	if err != nil {
+		return false
+	}
+	for _, batch := range batches {
+		c.kvEvent(batch, nil)
+	}
+	return true
+}
+
+// kvEvent takes one batch of an event stream found among other text.
+func (c *collector) kvEvent(b KVBatch, err error) {
+	if err != nil {
+		c.damaged++
+		return
+	}
+	c.saw("kv_events")
+	if c.kv == nil {
+		c.kv = NewKVState()
+	}
+	c.kv.Apply(b)
+}
+
+func isObject(v any) bool {
+	_, ok := v.(map[string]any)
+	return ok
+}
+
 func kvLine(line []byte) ([]KVBatch, error) {
 	v, err := decodeValue(line)
 	if err != nil {

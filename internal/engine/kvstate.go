@@ -4,32 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"strconv"
+
+	"sembench"
 )
 
 // KVSummary counts a stream of KV events.
-type KVSummary struct {
-	Batches            int  `json:"batches"`
-	BlockStoredEvents  int  `json:"block_stored_events"`
-	BlocksStored       int  `json:"blocks_stored"`
-	BlockRemovedEvents int  `json:"block_removed_events"`
-	BlocksRemoved      int  `json:"blocks_removed"`
-	AllBlocksCleared   int  `json:"all_blocks_cleared"`
-	OtherEvents        int  `json:"other_events"`
-	TokensStored       int  `json:"tokens_stored"`
-	BlockSize          int  `json:"block_size"`
-	BlockSizeChanged   bool `json:"block_size_changed"`
-	// Resident is how many distinct blocks are held now, MaxResident the most at any time.
-	Resident    int `json:"resident"`
-	MaxResident int `json:"max_resident"`
-	// Gaps are jumps of the sequence number; Lost the messages that they skip. Then Resident is a guess.
-	Gaps     int `json:"gaps"`
-	Lost     int `json:"lost"`
-	Restarts int `json:"restarts"`
-	// UnknownRemovals name blocks whose store was not seen.
-	UnknownRemovals int `json:"unknown_removals"`
-	// Untracked are stores beyond the bound on blocks kept.
-	Untracked int `json:"untracked"`
-}
+type KVSummary = sembench.KVSummary
 
 // maxBlocks bounds the blocks tracked, some 100 bytes each. A node with 16-token blocks and eight million
 // tokens of cache holds half a million.

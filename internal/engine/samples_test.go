@@ -439,6 +439,9 @@ func checkKVSample(t *testing.T, s sample) {
 	got["batches"], got["block_stored_events"], got["blocks_stored"] = sum.Batches, sum.BlockStoredEvents, sum.BlocksStored
 	got["block_removed_events"], got["blocks_removed"], got["all_blocks_cleared"] = sum.BlockRemovedEvents, sum.BlocksRemoved, sum.AllBlocksCleared
 	got["tokens_stored"], got["block_size"], got["resident_after"] = sum.TokensStored, sum.BlockSize, sum.Resident
+	if ev := summarize(t, "auto", s.data); ev.KVEvents == nil || *ev.KVEvents != sum {
+		t.Errorf("summary %+v, want %+v", ev.KVEvents, sum)
+	}
 	for key, want := range s.expected {
 		if key != "parent_of_second" && !same(got[key], want) {
 			t.Errorf("%s = %v, want %v", key, got[key], want)

@@ -102,6 +102,7 @@ type collector struct {
 	slots    slotCache
 	router   routerText
 	usage    usageText
+	kv       *KVState
 }
 
 func newCollector(engine string, o Options) *collector {
@@ -170,7 +171,7 @@ func (c *collector) record(r *record) {
 	case r.header:
 	case taken:
 		c.bare++
-	default:
+	case !c.kvText(r.text):
 		c.shapes.bare(r.text)
 	}
 }
