@@ -295,10 +295,14 @@ type CheckResult struct {
 	Detail   string   `json:"detail"`
 }
 
-// Group is one transform's share of a result.
+// Group is one transform's, or one length band's, share of a result.
 type Group struct {
 	Aggregate Aggregate `json:"aggregate"`
 	Paired    *Paired   `json:"paired"`
+	// PValue is of the signed-rank test that log(cold/warm) of the group's used pairs is symmetric about 0; PAdjusted is
+	// Holm's over all groups beside it. Null without a used pair.
+	PValue    *float64 `json:"speedup_p_value"`
+	PAdjusted *float64 `json:"speedup_p_adjusted"`
 }
 
 // Result is what a run showed: every number that a verdict or a report uses (formats.md, section 2). Written by judge and
@@ -321,8 +325,10 @@ type Result struct {
 	// Paired is null for offline and single-arm results.
 	Paired      *Paired          `json:"paired"`
 	ByTransform map[string]Group `json:"by_transform"`
-	Ladder      []Rung           `json:"ladder"`
-	Checks      []CheckResult    `json:"checks"`
+	// ByLength groups by metadata.length_band; rows without one stand under "all".
+	ByLength map[string]Group `json:"by_length"`
+	Ladder   []Rung           `json:"ladder"`
+	Checks   []CheckResult    `json:"checks"`
 	// Contradictions between sources are listed, never averaged away.
 	Contradictions []string     `json:"contradictions"`
 	Calibration    *Calibration `json:"calibration"`

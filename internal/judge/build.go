@@ -2,8 +2,10 @@ package judge
 
 import (
 	"fmt"
+	"math"
 
 	"sembench"
+	"sembench/internal/stat"
 )
 
 // Build makes the result of a run: rows, aggregates, the paired block where the run has cold and warm arms, the ladder,
@@ -21,6 +23,11 @@ func Build(in Inputs) (sembench.Result, error) {
 	pairs, err := fill(&out, joined.Rows, joined.Planned, joined.transforms, in.Options)
 	if err != nil {
 		return sembench.Result{}, err
+	}
+	if in.Load != nil {
+		if out.Throughput, err = Throughput(in.Observations, *in.Load); err != nil {
+			return sembench.Result{}, err
+		}
 	}
 	f := facts{in: in, joined: joined, result: &out, pairs: pairs}
 	f.compareChannels()
@@ -56,26 +63,54 @@ func fill(out *sembench.Result, rows []sembench.Row, planned []string, transform
 	out.Cold = new(Aggregate(cold, o))
 	out.Paired = grouping.summarize()
 	out.Ladder = ladder(warm, pairs, o.blockSize())
-	out.ByTransform = map[string]sembench.Group{}
-	groups := map[string][]*pair{}
-	for _, p := range pairs {
-		if name := grouping.transform(p); name != "" {
-			groups[name] = append(groups[name], p)
+	out.ByTransform = grouping.groups(grouping.transform, o)
+	out.ByLength = grouping.groups(func(p *pair) string {
+		for _, row := range []*sembench.Row{p.cold, p.warm} {
+			if row != nil {
+				return band(row)
+			}
+		}
+		return ""
+	}, o)
+	return pairs, nil
+}
+
+// groups repeats aggregate and paired block for each group, with a test of each group's speedup that is corrected for their
+// number (Holm): of eight transforms without any effect one in three runs would otherwise show one at 5 %.
+func (g pairing) groups(of func(*pair) string, o Options) map[string]sembench.Group {
+	members := map[string][]*pair{}
+	for _, p := range g.pairs {
+		if name := of(p); name != "" {
+			members[name] = append(members[name], p)
 		}
 	}
-	for name, members := range groups {
-		part := grouping
-		part.pairs, part.aa = members, nil // the run's A/A is not this transform's
-		warm, _ := cleanRows(members)
-		out.ByTransform[name] = sembench.Group{Aggregate: Aggregate(warm, o), Paired: part.summarize()}
+	out := map[string]sembench.Group{}
+	names := sortedKeys(members)
+	tests := make([]float64, len(names))
+	for i, name := range names {
+		part := g
+		part.pairs, part.aa = members[name], nil // the run's A/A is not this group's
+		warm, _ := cleanRows(part.pairs)
+		one := sembench.Group{Aggregate: Aggregate(warm, o), Paired: part.summarize()}
+		tests[i] = math.NaN()
+		if x := logs(ratios(part.of(classUsed))); len(x) > 0 {
+			_, tests[i] = stat.WilcoxonSignedRank(x)
+		}
+		one.PValue = finite(tests[i])
+		out[name] = one
 	}
-	return pairs, nil
+	for i, p := range stat.Holm(tests) {
+		one := out[names[i]]
+		one.PAdjusted = finite(p)
+		out[names[i]] = one
+	}
+	return out
 }
 
 // single fills a result of one arm: live keys over its rows that finished and did not start dirty.
 func single(out *sembench.Result, rows []sembench.Row, o Options) error {
 	var clean []sembench.Row
-	groups := map[string][]sembench.Row{}
+	groups, bands := map[string][]sembench.Row{}, map[string][]sembench.Row{}
 	for i := range rows {
 		row := &rows[i]
 		if row.Status != nil && !is(row.Status, sembench.StatusOK) || row.Error != nil || is(row.Isolation, sembench.IsolationFailed) {
@@ -84,12 +119,16 @@ func single(out *sembench.Result, rows []sembench.Row, o Options) error {
 		clean = append(clean, *row)
 		name := TransformName(row.Transform)
 		groups[name] = append(groups[name], *row)
+		bands[band(row)] = append(bands[band(row)], *row)
 	}
 	out.Aggregate = Aggregate(clean, o)
 	out.Ladder = ladder(clean, nil, o.blockSize())
-	out.ByTransform = map[string]sembench.Group{}
+	out.ByTransform, out.ByLength = map[string]sembench.Group{}, map[string]sembench.Group{}
 	for name, members := range groups {
 		out.ByTransform[name] = sembench.Group{Aggregate: Aggregate(members, o)}
+	}
+	for name, members := range bands {
+		out.ByLength[name] = sembench.Group{Aggregate: Aggregate(members, o)}
 	}
 	if dropped := len(rows) - len(clean); dropped > 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%d of %d rows failed or started dirty and are in no aggregate", dropped, len(rows)))

@@ -70,6 +70,8 @@ type Inputs struct {
 	Protocol    sembench.Protocol
 	Engine      *sembench.EngineInfo
 	Environment sembench.Environment
+	// Load of a load run; null for any other.
+	Load *Load
 
 	Producer     sembench.Producer
 	CreatedAtUTC string

@@ -30,6 +30,7 @@ type canaryPass struct {
 	first, last int64
 	boot        *string
 	checks      []sembench.CanaryCheck
+	refused     bool // the engine refused the reset between the controls
 	outcome     string
 }
 
@@ -51,10 +52,15 @@ func (j *journal) canaries() []canaryPass {
 		p.last = o.Seq
 		if o.Isolation != nil {
 			p.checks = append(p.checks, o.Isolation.Canary...)
+			p.refused = p.refused || o.Isolation.Status == sembench.IsolationFailed
 		}
 	}
 	for i := range passes {
-		passes[i].outcome = outcomeOf(passes[i].checks)
+		if p := &passes[i]; p.refused {
+			p.outcome = canaryFailed
+		} else {
+			p.outcome = outcomeOf(p.checks)
+		}
 	}
 	return passes
 }

@@ -76,6 +76,9 @@ func planned(in Inputs, j *journal, items map[string]sembench.Item) (pairs []str
 	return pairs, transforms
 }
 
+// extraGap is the key under which replay notes how many completed requests a donor's gap was short of.
+const extraGap = "gap_unhonoured"
+
 func (out Joined) row(in Inputs, s *step, it sembench.Item, offline map[string]sembench.Row) sembench.Row {
 	o := s.recipient
 	row, ok := offline[it.ItemID]
@@ -97,6 +100,9 @@ func (out Joined) row(in Inputs, s *step, it sembench.Item, offline map[string]s
 		row.StepPrimedTokens, row.IsolationMethod = o.Isolation.PrimedTokens, &o.Isolation.Method
 	}
 	row.Isolation = isolation(s, out.passes)
+	if n, ok := number(o.Extra[extraGap]); ok {
+		row.GapUnhonoured = new(n > 0)
+	}
 	if o.Error != nil {
 		row.Error, row.ErrorClass = &o.Error.Message, &o.Error.Class
 	}
