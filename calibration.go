@@ -56,9 +56,9 @@ type TTFTAA struct {
 // Calibration is what the engine does to answers and times without semantic reuse, under the protocol of the runs that it
 // judges (contract, section 9). Floors are keyed cold_cold and exact_prefix.
 type Calibration struct {
-	CalibrationVersion string           `json:"calibration_version,required"`
+	CalibrationVersion string           `json:"calibration_version" required:"true"`
 	CreatedAtUTC       string           `json:"created_at_utc"`
-	Model              string           `json:"model,required"`
+	Model              string           `json:"model" required:"true"`
 	Engine             string           `json:"engine"`
 	EngineVersion      *string          `json:"engine_version"`
 	Protocol           Protocol         `json:"protocol"`

@@ -17,7 +17,7 @@ import (
 //
 //   - every key is always written, unless its tag says omitempty; a nil slice is [], a nil map is {};
 //   - a field `Extra map[string]any` with tag "-" keeps the keys that this version does not know;
-//   - a tag may say required: a missing or null key is then an error.
+//   - a field tagged required:"true" must be there: a missing key is an error.
 
 // FieldError is one value that does not fit its record. Path is like donor_prompts[0].text.
 type FieldError struct {
@@ -99,8 +99,7 @@ func shapeOf(t reflect.Type) shape {
 			s.extra = f.Index
 		case f.Anonymous || !f.IsExported() || key == "-" || key == "":
 		default:
-			list := strings.Split(options, ",")
-			s.fields = append(s.fields, field{key, f.Index, slices.Contains(list, "required"), slices.Contains(list, "omitempty")})
+			s.fields = append(s.fields, field{key, f.Index, f.Tag.Get("required") == "true", options == "omitempty"})
 		}
 	}
 	shapes.Store(t, s)

@@ -14,7 +14,7 @@ const (
 
 // Comparison says how result B differs from result A. Written by judge, read by report.
 type Comparison struct {
-	Schema  string      `json:"schema,required"`
+	Schema  string      `json:"schema" required:"true"`
 	A       ComparedRun `json:"a"`
 	B       ComparedRun `json:"b"`
 	Outcome string      `json:"outcome"` // better: B is better than A

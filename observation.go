@@ -60,10 +60,10 @@ const (
 
 // JournalHead is the first line of observations.jsonl: what the run belongs to.
 type JournalHead struct {
-	Schema         string `json:"schema,required"`
-	RunID          string `json:"run_id,required"`
-	ManifestSHA256 string `json:"manifest_sha256,required"`
-	ConfigSHA256   string `json:"config_sha256,required"`
+	Schema         string `json:"schema" required:"true"`
+	RunID          string `json:"run_id" required:"true"`
+	ManifestSHA256 string `json:"manifest_sha256" required:"true"`
+	ConfigSHA256   string `json:"config_sha256" required:"true"`
 	StartedAtUTC   string `json:"started_at_utc"`
 	// EngineBootID tells one engine process from the next; null when the engine gives no sign of it.
 	EngineBootID *string `json:"engine_boot_id"`

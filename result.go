@@ -308,7 +308,7 @@ type Group struct {
 // Result is what a run showed: every number that a verdict or a report uses (formats.md, section 2). Written by judge and
 // offline, read by judge (gates, merge, compare) and report.
 type Result struct {
-	ResultVersion string   `json:"result_version,required"`
+	ResultVersion string   `json:"result_version" required:"true"`
 	CreatedAtUTC  string   `json:"created_at_utc"`
 	Producer      Producer `json:"producer"`
 	Run           Run      `json:"run"`

@@ -24,7 +24,7 @@ type PlannerRow struct {
 // are written by offline; judge joins observations and evidence onto them, one row an arm. Every pointer is
 // null when unmeasured. Blocks are full recipient blocks; tokens of rungs are blocks x block size.
 type Row struct {
-	ItemID          string `json:"item_id,required"`
+	ItemID          string `json:"item_id" required:"true"`
 	Dataset         string `json:"dataset"`
 	Transform       string `json:"transform"`
 	NegativeControl bool   `json:"negative_control"`

@@ -30,7 +30,7 @@ type GateResult struct {
 
 // Verdict says whether a result may be believed and whether it is good enough. Written by judge, read by report and CI.
 type Verdict struct {
-	Schema            string         `json:"schema,required"`
+	Schema            string         `json:"schema" required:"true"`
 	RunID             string         `json:"run_id"`
 	ResultSHA256      string         `json:"result_sha256"`
 	Simulated         bool           `json:"simulated"`
