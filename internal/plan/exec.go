@@ -145,15 +145,20 @@ func (e *execPlanner) ask(ctx context.Context, t Target) (answer execAnswer, err
 	e.child.queue(execRequest{Op: "plan", TokenIDs: t.Tokens, Text: t.Text, BlockSize: e.o.BlockSize})
 	line, err := e.child.exchange(ctx, e.o.ExecTimeout, execLineBase+execLinePerToken*len(t.Tokens))
 	if err == nil {
-		if err = json.Unmarshal(line, &answer); err != nil {
-			err = fmt.Errorf("reading planner child's answer: %w: %q", err, head80(line))
-		}
+		answer, err = parseAnswer(line)
 	}
 	if err != nil { // out of step: what comes next could be taken for another target's answer
 		e.child.kill()
 		e.child = nil
 	}
 	return answer, err
+}
+
+func parseAnswer(line []byte) (answer execAnswer, err error) {
+	if err := json.Unmarshal(line, &answer); err != nil {
+		return answer, fmt.Errorf("reading planner child's answer: %w: %q", err, line[:min(len(line), 80)])
+	}
+	return answer, nil
 }
 
 // believe turns an answer into a plan, or says what is wrong with it.
@@ -240,5 +245,3 @@ func (e *execPlanner) join(actions []execSlotAction) ([]sembench.Span, error) {
 	}
 	return spans, nil
 }
-
-func head80(line []byte) []byte { return line[:min(len(line), 80)] }
