@@ -52,6 +52,9 @@ func newAudit(limit int) *Audit {
 func ReadAudit(r io.Reader) (*Audit, error) {
 	a := newAudit(Options{}.withDefaults().MaxRequests)
 	u := unwrapper{ranks: newRankTable(), sink: func(rec *record) {
+		if rec.header { // a log around the audit
+			return
+		}
 		if rec.object == nil {
 			a.report.Lines++
 			a.report.MalformedLines++

@@ -44,6 +44,7 @@ type auditFold struct {
 	exact     []*load
 	sequences []requestSeq
 	layersOut bool // semantic_span_layers_declined was seen
+	scheduler *connector
 }
 
 // add takes one event of the request. Adverts and loads come from different processes; between them only
@@ -56,6 +57,11 @@ func (f *auditFold) add(event string, obj map[string]any, conn *connector, line 
 	}
 	if n := count(obj["event_seq"]); n != nil {
 		at.event = *n
+	}
+	if schedules(event) {
+		// One scheduler owns a request; a second one means another run or another request of the same name.
+		f.rec.RequestIDReused = f.rec.RequestIDReused || (f.scheduler != nil && f.scheduler != conn)
+		f.scheduler = conn
 	}
 	r := &f.rec
 	if n := count(obj["prompt_tokens"]); n != nil {
@@ -77,6 +83,12 @@ func (f *auditFold) add(event string, obj map[string]any, conn *connector, line 
 	default:
 		f.other(word(event), obj, conn, word)
 	}
+}
+
+// schedules says whether only the scheduler writes the event.
+func schedules(event string) bool {
+	return event == "request_first_seen" || strings.HasPrefix(event, "semantic_lookup_") ||
+		strings.HasPrefix(event, "lookup_skipped_") || strings.HasSuffix(event, "_advertised")
 }
 
 // sequence notes that an id names more than one request of a connector.

@@ -57,6 +57,9 @@ var runtimeMarkers = [][]byte{
 	[]byte("Shape mismatch attempting to re-use buffer"),
 }
 
+// matcherFault is an error of the matcher, traceback and all: the engine falls back and goes on.
+var matcherFault = []byte("SemBlend provider lookup failed")
+
 // bareFaults are error lines that engines print without a logger.
 var bareFaults = [][]byte{
 	[]byte("CUDA out of memory"),
@@ -94,7 +97,9 @@ func (f *faults) record(r *record) bool {
 		st.inside = true
 		return true
 	case r.level == levelError:
-		f.errors.add(r.text)
+		if !bytes.HasPrefix(r.msg, matcherFault) { // the connector's parser keeps it as a runtime warning
+			f.errors.add(r.text)
+		}
 		st.last = true
 		return false
 	}

@@ -186,6 +186,9 @@ func (c *collector) finishWarnings(ev *sembench.Evidence) {
 	if kv := ev.KVEvents; kv != nil && kv.Lost > 0 {
 		warn("the KV event stream lost %d messages in %d gaps: what is resident is a guess", kv.Lost, kv.Gaps)
 	}
+	if c.stats.refused > 0 {
+		warn("the engine refused %d cache resets: blocks were in use", c.stats.refused)
+	}
 	if c.ray > 0 {
 		warn("Ray folded repeated lines %d times: other requests' lines may be among them; set RAY_DEDUP_LOGS=0", c.ray)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -56,5 +57,41 @@ func TestWriteBenchLog(t *testing.T) {
 	defer f.Close()
 	if _, err := io.Copy(f, &endless{block: busyLog(20_000), left: mb << 20}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The same log in the envelopes of container runtimes.
+func BenchmarkWrapped(b *testing.B) {
+	for name, wrap := range map[string]func(string) string{
+		"cri": func(s string) string { return "2031-05-01T10:00:00.123456789Z stdout F " + s },
+		"docker": func(s string) string {
+			j, _ := json.Marshal(map[string]string{"log": s + "\n", "stream": "stdout", "time": "2031-05-01T10:00:00Z"})
+			return string(j)
+		},
+		"colour": func(s string) string { return "\x1b[1;36m" + s + "\x1b[0m" },
+	} {
+		var in bytes.Buffer
+		for line := range strings.Lines(string(busyLog(20_000))) {
+			in.WriteString(wrap(strings.TrimSuffix(line, "\n")) + "\n")
+		}
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(in.Len()))
+			for b.Loop() {
+				if _, err := Summarize("vllm", bytes.NewReader(in.Bytes()), Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkReadAudit(b *testing.B) {
+	one := fillIn(auditAdvert, "0", "1024", "16") + fillIn(auditLoad, "", "1024", "")
+	data := []byte(strings.Repeat(one, 5000))
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if _, err := ReadAudit(bytes.NewReader(data)); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

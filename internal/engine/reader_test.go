@@ -244,6 +244,7 @@ func TestErrors(t *testing.T) {
 		{"critical", "CRITICAL 05-01 10:00:00 [a.py:1] out\n", 1},
 		{"bare exception", "torch.OutOfMemoryError: CUDA out of memory. Tried\n", 1},
 		{"sglang exception", "[2031-05-01 10:00:00 TP0] Scheduler hit an exception: Traceback (most recent call last):\n", 1},
+		{"matcher", "ERROR 05-01 10:00:00 [c.py:1] SemBlend provider lookup failed; falling back\n" + trace, 0},
 		{"rust", "2031-05-01T10:00:00.123Z ERROR dynamo::x: no route\n", 1},
 	} {
 		ev := summarize(t, "vllm", []byte(c.in))

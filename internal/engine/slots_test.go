@@ -139,6 +139,7 @@ func TestWarnings(t *testing.T) {
 	check("vllm", "(RayWorkerWrapper pid=9) "+head+strings.TrimSpace(materializedLine)+" [repeated 3x across cluster]\n", "RAY_DEDUP_LOGS=0")
 	check("vllm", head+"hello\n", "log_decisions")
 	check("vllm", head+"non-default args: {'kv_transfer_config': KVTransferConfig(kv_connector='X')}\n", "names a KV connector that printed nothing")
+	check("vllm", "WARNING 05-01 10:00:00 [block_pool.py:9] Failed to reset prefix cache because some blocks (3) are not freed yet\n", "refused 1 cache resets")
 	check("auto", "hello\n", "no engine was recognised")
 	check("vllm", head+"SemBlend materialized request_id=r tokens=\n", "1 damaged lines")
 	check("vllm", "(Worker_TP0 pid=1) "+head+materializedLine+"(Worker_TP1 pid=2) "+head+strings.ReplaceAll(materializedLine, "480", "481"), "ranks disagree")

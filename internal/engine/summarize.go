@@ -186,7 +186,7 @@ func (c *collector) message(r *record) bool {
 	case 'P':
 		return c.sglangMessage(r) || c.vllmMessage(r) || c.lmcacheMessage(r)
 	case 'D', 'F':
-		return c.sglangMessage(r) || c.routerMessage(r)
+		return c.sglangMessage(r) || c.routerMessage(r) || c.vllmMessage(r)
 	case 'E', 'A', 'K', 'n', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 		return c.vllmMessage(r) || c.sglangMessage(r)
 	case 'R', 'H', 'L', 'I', 'T', 'N':

@@ -150,6 +150,18 @@ func TestAuditVectors(t *testing.T) {
 	if how != MatchNormalized || *r.Materialized != 512 || *r.SupersededTokens != 1024 || r.AdvertiseCount != 2 { // V21
 		t.Errorf("V21: %s %+v", how, r)
 	}
+	// Two runs appended to one file, the second by another scheduler.
+	two := fillIn(auditAdvert, "0", "16", "0")
+	a = readAudit(t, two+strings.ReplaceAll(two, `"connector_id":"s"`, `"connector_id":"s2"`))
+	if r, _ := a.Resolve("cmpl-abc-0"); !r.RequestIDReused {
+		t.Errorf("two schedulers: %+v", r)
+	}
+	if r, _ := readAudit(t, two+two).Resolve("cmpl-abc-0"); r.RequestIDReused {
+		t.Errorf("one scheduler: %+v", r)
+	}
+	if rep := readAudit(t, "INFO 05-01 10:00:00 [a.py:1] started\n"+two).Report(); rep.MalformedLines != 0 || rep.Lines != 1 {
+		t.Errorf("log around an audit: %+v", rep)
+	}
 	a = readAudit(t, auditHead+`"event":"load_allocated","tokens":512}`)
 	if r, _ := a.Resolve("cmpl-abc-0"); *r.LoadAllocated != 512 || r.Materialized != nil { // V22
 		t.Errorf("V22: %+v", r)

@@ -18,6 +18,7 @@ type vllmStats struct {
 	dropped  int
 	last     *sembench.StatSample
 	preempt  *int
+	refused  int // cache resets that the engine did not do
 	transfer *sembench.TransferStats
 }
 
@@ -50,6 +51,9 @@ func (c *collector) vllmMessage(r *record) bool {
 		return c.statLine(r, "", msg)
 	case bytes.HasPrefix(msg, []byte("SpecDecoding metrics: ")):
 		c.stats.spec++
+		return true
+	case bytes.HasPrefix(msg, []byte("Failed to reset prefix cache")):
+		c.stats.refused++
 		return true
 	case bytes.HasPrefix(msg, []byte("KV Transfer metrics: ")):
 		return c.transferLine(msg)
