@@ -260,6 +260,11 @@ type Paired struct {
 	WarmVsColdRougeLHitN    int            `json:"warm_vs_cold_output_rouge_l_hit_only_n"`
 	WarmVsColdRougeLP05     *float64       `json:"warm_vs_cold_output_rouge_l_p05"`
 	WarmVsColdRougeLN       int            `json:"warm_vs_cold_output_rouge_l_n"`
+	KLMean                  *float64       `json:"warm_vs_cold_kl_mean"`
+	TopKOverlapMean         *float64       `json:"warm_vs_cold_topk_overlap_mean"`
+	KLN                     int            `json:"warm_vs_cold_kl_n"`
+	FirstDivergenceP50      *float64       `json:"first_divergence_p50"`
+	DivergedPairs           *int           `json:"diverged_pairs"`
 	RougeLDropVsFloor       *float64       `json:"warm_vs_cold_rouge_l_drop"`
 	RougeLDropVsFloorCI     *CI            `json:"warm_vs_cold_rouge_l_drop_ci"`
 	NoiseFloor              *string        `json:"noise_floor"` // cold_cold or exact_prefix: the floor that the drop was taken from

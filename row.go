@@ -99,13 +99,18 @@ type Row struct {
 	FinishReason     *string  `json:"finish_reason"`
 
 	// Quality (contract, section 8); null without references.
-	OutputText        *string              `json:"output_text"`
-	QualityPass       *bool                `json:"quality_pass"`
-	QualityScore      *float64             `json:"quality_score"`
-	QualityF1         *float64             `json:"quality_f1"`
-	QualityRougeL     *float64             `json:"quality_rouge_l"`
-	Leak              *bool                `json:"leak"`
-	FirstDivergence   *int                 `json:"first_divergence"`
+	OutputText      *string  `json:"output_text"`
+	QualityPass     *bool    `json:"quality_pass"`
+	QualityScore    *float64 `json:"quality_score"`
+	QualityF1       *float64 `json:"quality_f1"`
+	QualityRougeL   *float64 `json:"quality_rouge_l"`
+	Leak            *bool    `json:"leak"`
+	FirstDivergence *int     `json:"first_divergence"`
+	// KL of the cold twin's next-token distributions from this row's, in nats, up to and including the first divergence, and the
+	// mean share of top tokens that both name there; null without top logprobs of both.
+	KLMean            *float64             `json:"warm_vs_cold_kl_mean"`
+	KLMax             *float64             `json:"warm_vs_cold_kl_max"`
+	TopKOverlap       *float64             `json:"warm_vs_cold_topk_overlap"`
 	OutputTokenIDs    []int                `json:"output_token_ids,omitempty"`
 	OutputTopLogprobs []map[string]float64 `json:"output_top_logprobs,omitempty"`
 

@@ -56,7 +56,7 @@ func fill(out *sembench.Result, rows []sembench.Row, planned []string, transform
 		grouping.aa = out.Calibration.TTFTAA
 	}
 	for _, p := range pairs {
-		p.divergence()
+		p.compareTokens()
 	}
 	warm, cold := cleanRows(pairs)
 	out.Aggregate = Aggregate(warm, o)

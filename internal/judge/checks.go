@@ -171,6 +171,8 @@ func checkReported(f *facts, r *sembench.CheckResult) {
 	switch {
 	case finished == 0:
 		r.Detail = "no request finished"
+	case reporting == 0 && f.provenByTime():
+		r.Detail = "no response reports cached tokens; TTFT canaries stand in for them"
 	case reporting == 0:
 		r.Outcome, r.Observed = sembench.Fail, new(0.0)
 		r.Detail = "no response reports cached tokens: start the server with its flag for it (vLLM --enable-prompt-tokens-details, SGLang --enable-cache-report)"
@@ -183,6 +185,17 @@ func checkReported(f *facts, r *sembench.CheckResult) {
 		r.Outcome, r.Observed = sembench.Pass, rate(reporting, finished)
 		r.Detail = fmt.Sprintf("%d of %d responses report cached tokens, %d of them above 0", reporting, finished, reuse)
 	}
+}
+
+// provenByTime tells that TTFT canaries were exercised and passed.
+func (f *facts) provenByTime() bool {
+	for _, p := range f.joined.passes {
+		judged, showing, _ := negatives(p, func(tier string) bool { return tier == tierTTFT })
+		if judged > 0 && showing == 0 && p.outcome == canaryPassed {
+			return true
+		}
+	}
+	return false
 }
 
 func channelCheck(channel string) func(*facts, *sembench.CheckResult) {
@@ -324,6 +337,12 @@ func (f *facts) warnings() (out []string) {
 		if p.HitRateCoverage != nil && *p.HitRateCoverage < 1 {
 			out = append(out, fmt.Sprintf("hit_rate covers %.0f %% of the pairs used", 100**p.HitRateCoverage))
 		}
+	}
+	if a := f.joined.Audit; a != nil && *a.RowsMatchedExact+*a.RowsMatchedNormal < *a.RowsTotal {
+		out = append(out, fmt.Sprintf("connector audit: %d of %d rows matched, %d ambiguous", *a.RowsMatchedExact+*a.RowsMatchedNormal, *a.RowsTotal, *a.RowsAmbiguous))
+	}
+	if f.in.Repeats > 1 {
+		out = append(out, "repetitions of an item count as pairs of their own: intervals are too narrow where items differ more than repetitions")
 	}
 	unproven, exact := 0, 0
 	for _, p := range f.pairs {

@@ -211,3 +211,32 @@ func TestOneChannel(t *testing.T) {
 		}
 	}
 }
+
+// A server that reports no cached tokens can still be measured where TTFT canaries told reuse from computing.
+func TestCanariesByTime(t *testing.T) {
+	s := honest()
+	for i := range s.in.Observations {
+		o := &s.in.Observations[i]
+		delete(o.Usage, "prompt_tokens_details")
+		if o.Isolation != nil && len(o.Isolation.Canary) > 0 {
+			o.Isolation.Canary = []sembench.CanaryCheck{
+				{Tier: tierTTFT, Control: controlPositive, Field: "ttft_ms", Expected: new(30.0), Observed: new(10.0), Outcome: sembench.Pass},
+				{Tier: tierTTFT, Control: controlNegative, Field: "ttft_ms", Expected: new(30.0), Observed: new(50.0), Outcome: sembench.Pass},
+			}
+		}
+	}
+	s.in.Audit, s.in.Evidence, s.in.Window = nil, nil, nil
+	r := build(t, s)
+	if got := failing(r); len(got) > 0 {
+		t.Errorf("failing: %v", got)
+	}
+	count(t, "used", r.Paired.PairsUsed, 8)
+	null(t, "hit rate", r.Paired.HitRate)
+	count(t, "hits only cached tokens would call so", r.Paired.HitsUnverifiedExternal, 0)
+	// Without those canaries nothing proves cold.
+	s.in.Observations = dropCanaries(s.in.Observations)
+	p := build(t, s).Paired
+	if p.ContaminationReasons[reasonNotProvable] != 17 || p.Valid {
+		t.Errorf("reasons = %v, valid %v", p.ContaminationReasons, p.Valid)
+	}
+}

@@ -100,6 +100,9 @@ func (out Joined) row(in Inputs, s *step, it sembench.Item, offline map[string]s
 		row.StepPrimedTokens, row.IsolationMethod = o.Isolation.PrimedTokens, &o.Isolation.Method
 	}
 	row.Isolation = isolation(s, out.passes)
+	if row.Isolation != nil && is(row.IsolationMethod, sembench.IsolationReset) {
+		row.FlushContaminated = new(*row.Isolation == sembench.IsolationFailed)
+	}
 	if n, ok := number(o.Extra[extraGap]); ok {
 		row.GapUnhonoured = new(n > 0)
 	}

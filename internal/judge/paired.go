@@ -3,7 +3,6 @@ package judge
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"sembench"
 	"sembench/internal/quality"
@@ -289,6 +288,7 @@ func (g pairing) agreement(out *sembench.Paired, used []*pair) {
 	out.WarmVsColdRougeLP05 = quantile(all, 0.05, 1)
 	mean, _, _ = g.est.three(hits, kinds{})
 	out.WarmVsColdRougeLHitMean, out.WarmVsColdRougeLHitCI = point(mean), mean
+	g.distributions(out, used)
 	if g.floor != nil {
 		out.NoiseFloor = &g.floor.name
 		drop := g.floor.drop(hits, bands, g.est.o)
@@ -345,23 +345,6 @@ func (g pairing) mechanisms(out *sembench.Paired) {
 			out.SemanticMechanisms[name]++
 		}
 	}
-}
-
-// divergence fills the index of the first token at which warm and cold answers of a pair part; null when they do not, or
-// when token ids were not kept.
-func (p *pair) divergence() {
-	if p.cold == nil || p.warm == nil || len(p.cold.OutputTokenIDs) == 0 || len(p.warm.OutputTokenIDs) == 0 {
-		return
-	}
-	p.warm.FirstDivergence = quality.FirstDivergence(words(p.cold.OutputTokenIDs), words(p.warm.OutputTokenIDs))
-}
-
-func words(ids []int) []string {
-	out := make([]string, len(ids))
-	for i, id := range ids {
-		out[i] = strconv.Itoa(id)
-	}
-	return out
 }
 
 func sorted(x []float64) []float64 {
