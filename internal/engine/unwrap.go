@@ -200,6 +200,11 @@ func (u *unwrapper) join(key string, text []byte, final bool) (joined []byte, wh
 // object reads a line that starts with a brace: a docker envelope is peeled, anything else is handed on
 // with its object, and a line that is no object is a bare record.
 func (u *unwrapper) object(b []byte, from origin, pod string, depth int) {
+	if text, stream, ok := dockerLine(b); ok {
+		u.seen |= wrapDocker
+		u.docker(text, from, pod, stream, depth)
+		return
+	}
 	obj, err := decodeObject(b)
 	if err != nil {
 		u.rec = record{text: b, origin: from}
@@ -211,7 +216,7 @@ func (u *unwrapper) object(b []byte, from origin, pod string, depth int) {
 	_, hasTime := obj["time"].(string)
 	if isLog && (hasStream || hasTime) {
 		u.seen |= wrapDocker
-		u.docker(text, from, pod, stream, depth)
+		u.docker([]byte(text), from, pod, stream, depth)
 		return
 	}
 	u.rec = record{text: b, origin: from, object: obj}
@@ -219,14 +224,14 @@ func (u *unwrapper) object(b []byte, from origin, pod string, depth int) {
 	u.finish()
 }
 
-func (u *unwrapper) docker(text string, from origin, pod, stream string, depth int) {
+func (u *unwrapper) docker(text []byte, from origin, pod, stream string, depth int) {
 	ends := len(text) > 0 && text[len(text)-1] == '\n'
 	key := pod + "\x01" + stream
 	if _, waiting := u.parts[key]; !ends && (len(text) >= dockerSplit || waiting) {
-		u.join(key, []byte(text), false)
+		u.join(key, text, false)
 		return
 	}
-	joined, _ := u.join(key, []byte(text), true)
+	joined, _ := u.join(key, text, true)
 	for len(joined) > 0 {
 		line := joined
 		if i := bytes.IndexAny(joined, "\r\n"); i >= 0 {
