@@ -10,9 +10,9 @@ import (
 )
 
 // Intervals of a whole paired block cover the truth about as often as they claim: 40 pairs, log-normal times with 20 % scatter, four
-// in ten pairs hits at 3x. 600 runs at 95 % have a standard error of 0.9 %; three of those on either side. The full study is stat's.
+// in ten pairs hits at 3x. 300 runs at 95 % have a standard error of 1.3 %; three of those on either side. The full study is stat's.
 func TestIntervalsCoverThroughJudge(t *testing.T) {
-	const runs, n, hitShare, gain, sigma = 600, 40, 0.4, 3.0, 0.2
+	const runs, n, hitShare, gain, sigma = 300, 40, 0.4, 3.0, 0.2
 	random := rand.New(rand.NewPCG(5, 6))
 	covered := map[string]int{}
 	for run := range runs {
@@ -42,7 +42,7 @@ func TestIntervalsCoverThroughJudge(t *testing.T) {
 		}
 	}
 	for name, hits := range covered {
-		if share := float64(hits) / runs; share < 0.925 || share > 0.977 {
+		if share := float64(hits) / runs; share < 0.91 || share > 0.985 {
 			t.Errorf("%s covers in %.3f of the runs", name, share)
 		}
 	}

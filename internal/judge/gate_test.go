@@ -15,11 +15,10 @@ func interval(lo, v, hi float64, n int, warnings ...string) *sembench.CI {
 
 // gateCase says how a document states one gate's metric.
 type gateCase struct {
-	ask             Ask
-	set             func(r *sembench.Result, e *sembench.Evidence, v *float64, c *sembench.CI)
-	good, bad       float64
-	hasCI           bool
-	absentByDefault bool
+	ask       Ask
+	set       func(r *sembench.Result, e *sembench.Evidence, v *float64, c *sembench.CI)
+	good, bad float64
+	hasCI     bool
 }
 
 func ints(v *float64) *int {
