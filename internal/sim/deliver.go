@@ -142,6 +142,8 @@ func (s *sender) stream(ctx context.Context, say wording) {
 	d, chunks, clock := &s.j.delivery, s.j.out.chunks, s.e.cfg.Clock
 	s.w.Header().Set("Content-Type", say.contentType())
 	s.w.Header().Set("Cache-Control", "no-cache")
+	// Also a stream that is so short that it leaves in one write is a stream: net/http would give it a length.
+	s.w.Header().Set("Transfer-Encoding", "chunked")
 	if d.gzip {
 		s.compress()
 	}
@@ -184,7 +186,11 @@ func (s *sender) stream(ctx context.Context, say wording) {
 	case d.stopAfter < 0:
 		s.buf = say.tail(s.buf)
 	}
-	s.flush()
+	if s.zip != nil || d.splitUTF8 {
+		s.flush()
+	} else {
+		_, _ = s.w.Write(s.buf) // leaves with the end of the body, which net/http writes now
+	}
 	if s.zip != nil {
 		_ = s.zip.Close()
 	}

@@ -68,6 +68,7 @@ func BenchmarkStreams(b *testing.B) {
 			}
 			defer conn.Close()
 			in := bufio.NewReader(conn)
+			_ = conn.SetDeadline(time.Now().Add(time.Minute))
 			for i := c; i < b.N; i += clients {
 				if _, err := conn.Write(request); err != nil {
 					b.Error(err)
