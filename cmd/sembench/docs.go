@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"sembench"
+	"sembench/internal/judge"
+	"sembench/internal/replay"
 	"sembench/internal/schema"
 )
 
@@ -26,9 +28,11 @@ var documents = []struct {
 	{"metrics-snapshot", sembench.MetricsSnapshot{}}, {"metrics-window", sembench.MetricsWindow{}},
 	{"calibration", sembench.Calibration{}}, {"throughput", sembench.Throughput{}}, {"trace-curve", sembench.TraceCurve{}},
 	{"sim-truth", sembench.SimTruth{}}, {"selftest", sembench.Selftest{}}, {"result", sembench.Result{}}, {"verdict", sembench.Verdict{}},
+	{"comparison", sembench.Comparison{}}, {"returns", sembench.Returns{}}, {"manifest-audit", sembench.ManifestAudit{}}, {"build-report", sembench.BuildReport{}},
+	{"freeze-recipe", sembench.FreezeRecipe{}}, {"preflight", replay.Report{}},
 }
 
-// docsCommand writes what is generated in the repository: docs/cli.md and schemas/.
+// docsCommand writes what is generated in the repository: docs/cli.md, docs/metrics.md, docs/gates.md and schemas/.
 func docsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "docs ROOT", Hidden: true, Args: cobra.ExactArgs(1),
@@ -40,6 +44,14 @@ func docsCommand() *cobra.Command {
 			for _, d := range documents {
 				path := filepath.Join(args[0], "schemas", d.name+".schema.json")
 				if err := sembench.WriteDocument(path, schema.Of(d.name, d.record, comments)); err != nil {
+					return err
+				}
+			}
+			for name, text := range map[string][]byte{"metrics.md": judge.MetricsDoc(), "gates.md": judge.GatesDoc()} {
+				if err := sembench.WriteFile(filepath.Join(args[0], "docs", name), func(w io.Writer) error {
+					_, err := w.Write(text)
+					return err
+				}); err != nil {
 					return err
 				}
 			}

@@ -54,9 +54,10 @@ func verbs() []*cobra.Command {
 	return []*cobra.Command{
 		benchCommand(),
 		buildCommand(), auditCommand(), checksumCommand(), freezeCommand(), verifyFrozenCommand(),
-		offlineCommand(),
+		offlineCommand(), analyzeTraceCommand(), roiCommand(),
 		verifyEndpointCommand(), calibrateCommand(), runLiveCommand(), runLiveSGLangCommand(),
 		snapshotCommand(), windowCommand(), summarizeCommand(), collectCommand(),
+		mergeCommand(), compareCommand(),
 		judgeCommand(), gatesCommand(), reportCommand(),
 		simCommand(), versionCommand(), docsCommand(),
 	}
