@@ -81,6 +81,11 @@ type Config struct {
 	Concurrency int
 	// CalibrationPairs of each kind and length band; 0 means 30.
 	CalibrationPairs int
+	// MinDonorGap is the least number of other requests between a donor and its recipient; metadata.donor_gap_requests counts where it
+	// is larger.
+	MinDonorGap int
+	// MaxTotalTokens ends the run, with the rest not sent, once the engine has counted so many tokens; 0 for no limit.
+	MaxTotalTokens int
 	// IncludeText is none, hash or full; "" means full. Outputs are hashed in any case.
 	IncludeText string
 

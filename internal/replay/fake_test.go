@@ -18,16 +18,17 @@ import (
 // engine is a tiny engine for tests: words are tokens, blocks are four words, and every fault is a switch. It knows nothing
 // of this package.
 type engine struct {
-	mu      sync.Mutex
-	blocks  map[string]bool // hash chains that are cached
-	donors  []string        // texts of finished requests, for the semantic tier
-	salted  bool            // cache_salt partitions the prefix cache
-	resets  int
-	boot    string
-	ids     map[string]int // request ids seen
-	order   []string
-	bodies  []map[string]any
-	handler func(w http.ResponseWriter, r *http.Request, body map[string]any) bool // takes a request over
+	mu       sync.Mutex
+	blocks   map[string]bool // hash chains that are cached
+	donors   []string        // texts of finished requests, for the semantic tier
+	salted   bool            // cache_salt partitions the prefix cache
+	resets   int
+	boot     string
+	ids      map[string]int // request ids seen
+	order    []string
+	bodies   []map[string]any
+	tokenize http.HandlerFunc
+	handler  func(w http.ResponseWriter, r *http.Request, body map[string]any) bool // takes a request over
 
 	semantic, noopReset, donorsSurvive, noReset, noUsage, zeroOmitted, simulated bool
 	busy                                                                         int // resets that are refused first
@@ -57,6 +58,12 @@ func (e *engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, `{"version":"0.29.0"}`)
 	case "/metrics":
 		fmt.Fprintf(w, "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds %s\n", e.boot)
+	case "/tokenize":
+		if e.tokenize == nil {
+			http.NotFound(w, r)
+			return
+		}
+		e.tokenize(w, r)
 	case "/reset_prefix_cache":
 		e.reset(w, r)
 	case "/v1/chat/completions":

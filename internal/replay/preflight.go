@@ -260,7 +260,11 @@ func (f *flight) workingResets(ctx context.Context, base string, named []string)
 	if len(named) == 0 {
 		candidates = nil
 		for _, path := range f.preset.resets {
-			candidates = append(candidates, []string{wire.Join(base, path)})
+			var fleet []string
+			for _, address := range f.fleet(base) {
+				fleet = append(fleet, wire.Join(address, path))
+			}
+			candidates = append(candidates, fleet)
 		}
 	}
 	var details []string
@@ -273,6 +277,14 @@ func (f *flight) workingResets(ctx context.Context, base string, named []string)
 		details = append(details, result.detail)
 	}
 	return nil, strings.Join(details, "; ")
+}
+
+// fleet is what holds the caches behind a base URL: the workers where they are known, for a gateway has none.
+func (f *flight) fleet(base string) []string {
+	if base == f.cfg.BaseURL && len(f.cfg.DonorURLs) > 0 {
+		return f.cfg.DonorURLs
+	}
+	return []string{base}
 }
 
 // repeats is how often a prompt is sent cold and again, where reuse can only be seen in TTFT.

@@ -21,6 +21,7 @@ const (
 const (
 	ReasonDrained     = "drained"
 	ReasonUnreachable = "endpoint_down"
+	ReasonBudget      = "token_budget"
 )
 
 // Summary accounts for every planned recipient: Planned = OK + Failed + sum of Excluded + NotSent.
@@ -33,6 +34,8 @@ type Summary struct {
 	// Before counts recipients that an earlier part of a resumed run had done already; they are in none of the others but Planned.
 	Before   int `json:"before"`
 	Requests int `json:"requests"`
+	// Tokens is what the engine said it was sent and gave, in all requests.
+	Tokens int `json:"tokens"`
 	// Drained: the run was stopped before its end. Aborted says why it stopped itself, "" if it did not.
 	Drained bool   `json:"drained"`
 	Aborted string `json:"aborted"`
@@ -73,6 +76,7 @@ func resolved(ctx context.Context, cfg Config) (Config, error) {
 
 func (r *runner) run(ctx context.Context, plans []pairPlan) (Summary, error) {
 	defer r.client.Close()
+	r.know(plans)
 	complete := func(p pairPlan) bool { return r.journal.complete(p.id, p.arms) }
 	if r.journal.Resumes() > 0 {
 		unfinished := map[string]bool{}
@@ -103,6 +107,14 @@ func (r *runner) run(ctx context.Context, plans []pairPlan) (Summary, error) {
 	r.keep(r.journal.Sync())
 	r.summary.Simulated = r.simulated
 	return r.summary, r.broken()
+}
+
+// know keeps the run's items by id, for items that seed others.
+func (r *runner) know(plans []pairPlan) {
+	r.items = map[string]sembench.Item{}
+	for _, p := range plans {
+		r.items[p.item.ItemID] = p.item
+	}
 }
 
 // prepare opens connections, sends the warm-up, learns boot ids and runs the first canaries.
@@ -150,7 +162,7 @@ func (r *runner) checkCanaries(ctx context.Context) {
 
 // pairs runs pairs until all are done, ctx ends or going on is pointless, and gives those that were not begun.
 func (r *runner) pairs(ctx, work context.Context, todo []pairPlan) []pairPlan {
-	random := rng(r.cfg.Seed, "canary places")
+	canaryFirst := canaryPlaces(r.cfg)
 	total, done := 0, atomic.Int64{}
 	for _, p := range todo {
 		total += len(p.arms)
@@ -168,8 +180,7 @@ func (r *runner) pairs(ctx, work context.Context, todo []pairPlan) []pairPlan {
 		if r.stop(ctx) {
 			return todo[i:]
 		}
-		// Seeded, one number a pair, so that a pass does not depend on what happened before.
-		if chance := random.Float64(); i > 0 && r.cfg.CanaryEvery > 0 && chance < float64(len(p.arms))/float64(r.cfg.CanaryEvery) {
+		if canaryFirst(i, p) {
 			r.checkCanaries(work)
 		}
 		if odd := one(p); odd && i < len(todo)-1 {
@@ -207,6 +218,8 @@ func (r *runner) stop(ctx context.Context) bool {
 		r.summary.Drained = true
 	case r.refused >= maxRefused:
 		r.summary.Aborted = ReasonUnreachable
+	case r.cfg.MaxTotalTokens > 0 && r.summary.Tokens >= r.cfg.MaxTotalTokens:
+		r.summary.Aborted = ReasonBudget
 	case r.failed == nil:
 		return false
 	}

@@ -27,6 +27,7 @@ type runner struct {
 	journal *Journal
 	tell    Progress
 	phase   string
+	items   map[string]sembench.Item
 
 	mu        sync.Mutex
 	primed    map[string]*probing // by engine and prefix
@@ -114,11 +115,10 @@ func (r *runner) send(ctx context.Context, p place, what prompt, s salt, maxToke
 	request.Scheduled = p.scheduled
 	o := r.client.Do(ctx, request)
 	r.fill(&o, p)
-	if o.Headers["x-sembench-simulated"] != "" {
-		r.mu.Lock()
-		r.simulated = true
-		r.mu.Unlock()
-	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.simulated = r.simulated || o.Headers["x-sembench-simulated"] != ""
+	r.summary.Tokens += value(o.PromptTokens()) + value(o.OutputTokens())
 	return o
 }
 

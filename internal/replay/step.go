@@ -29,16 +29,52 @@ func (r *runner) donorsOf(item sembench.Item, arm string) []supply {
 		// The exact-prefix twin: the recipient itself was there before, and only a prefix cache is asked for.
 		list = append(list, supply{"self", recipient(item)})
 	case arm == sembench.ArmSham:
-		for _, d := range item.DonorPrompts {
-			random := rng(r.cfg.Seed, r.cfg.RunID, "sham", item.ItemID, d.DonorID)
-			list = append(list, supply{"sham-" + d.DonorID, plain(randomWords(random, max(1, len(d.Text)/8)))})
+		for _, d := range r.seedPrompts(item) {
+			random := rng(r.cfg.Seed, r.cfg.RunID, "sham", item.ItemID, d.id)
+			list = append(list, supply{"sham-" + d.id, plain(randomWords(random, max(1, len(d.text)/8)))})
 		}
 	default:
-		for _, d := range item.DonorPrompts {
-			list = append(list, supply{d.DonorID, donor(item, d)})
+		list = r.seedPrompts(item)
+	}
+	return list
+}
+
+// seedPrompts are an item's own donors and the recipients of the items that seed it. A step starts cold, so what an earlier
+// item would have left behind is sent again.
+func (r *runner) seedPrompts(item sembench.Item) (list []supply) {
+	for _, d := range item.DonorPrompts {
+		list = append(list, supply{d.DonorID, donor(item, d)})
+	}
+	ids, _ := seeds(item, 0)
+	for _, id := range ids {
+		if earlier, ok := r.items[id]; ok {
+			list = append(list, supply{"item:" + id, recipient(earlier)})
 		}
 	}
 	return list
+}
+
+// fillers is how many other requests go between donors and recipient.
+func (r *runner) fillers(item sembench.Item, arm string) int {
+	if arm == sembench.ArmCold || arm == sembench.ArmAA || r.phase == phaseCalibration || len(r.seedPrompts(item)) == 0 {
+		return 0
+	}
+	_, gap := seeds(item, r.cfg.MinDonorGap)
+	return gap
+}
+
+// fillGap sends unrelated requests and tells how many of them the gap is short of.
+func (r *runner) fillGap(ctx context.Context, p place, n int, s salt) (short int) {
+	for i := range n {
+		p.role = "gap-" + strconv.Itoa(i)
+		random := rng(r.cfg.Seed, r.cfg.RunID, p.arm, p.pair, p.role)
+		o := r.send(ctx, p, plain(randomWords(random, r.cfg.canaryWords())), s, r.cfg.DonorMaxTokens)
+		r.log(o)
+		if !prefilled(o) {
+			short++
+		}
+	}
+	return short
 }
 
 // step runs one arm of one pair: isolate, probe, donors, settle, recipient. It tells whether the reset looked odd.
@@ -53,15 +89,20 @@ func (r *runner) step(ctx context.Context, plan pairPlan, order, attempt int) (o
 	r.probe(ctx, p, known, what, plan.item, s)
 
 	statuses, ok := r.donors(ctx, p, r.donorsOf(plan.item, arm), s)
-	p.role = sembench.RoleRecipient
 	var o sembench.Observation
 	if ok {
+		short := r.fillGap(ctx, p, r.fillers(plan.item, arm), s)
 		if len(statuses) > 0 {
 			r.settle(ctx, statuses)
 		}
+		p.role = sembench.RoleRecipient
 		o = r.send(ctx, p, what, s, r.limit(plan.item))
 		r.refusal(o)
+		if short > 0 {
+			o.Extra = sembench.Extra{gapKey: short}
+		}
 	} else {
+		p.role = sembench.RoleRecipient
 		o = r.observation(p, sembench.StatusExcluded, reasonDonorFailed)
 	}
 	o.Isolation, o.Donors = &isolation, statuses
