@@ -9,7 +9,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,6 +30,11 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			wd, err := os.Getwd()
 			e.Setenv("ROOT", wd+"/../..")
+			for _, entry := range strings.Split(e.Getenv("PATH"), string(os.PathListSeparator)) {
+				if path := filepath.Join(entry, "sembench"); e.Getenv("SEMBENCH") == "" && isFile(path) {
+					e.Setenv("SEMBENCH", path) // for scripts that change PATH
+				}
+			}
 			return err
 		},
 		RequireExplicitExec: true,
@@ -63,6 +70,11 @@ func TestScripts(t *testing.T) {
 			},
 		},
 	})
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // sembenchRun runs a command line inside the test and gives what it printed and its exit code.
