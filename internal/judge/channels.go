@@ -148,7 +148,14 @@ func (f *facts) claimed(o sembench.Observation, r reuse, c *comparison) bool {
 		}
 	}
 	written = max(written, logged.materialized)
-	if !claim || declined && written == 0 || !joined && !f.joined.sources.logKnows {
+	if !joined && !f.joined.sources.logKnows {
+		return false
+	}
+	if !claim && logged.hit == 0 && written > 0 && !(joined && r.audit.SemanticLookupHit) {
+		c.claims, c.unmaterialized = c.claims+1, c.unmaterialized+1 // written down for a request that announced nothing
+		return true
+	}
+	if !claim || declined && written == 0 {
 		return false
 	}
 	c.claims++

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"sembench"
@@ -23,6 +24,8 @@ const (
 	orderSize   = 0.05
 	// More than half of the pairs lost is not a measurement any more (contract, section 7).
 	lostShare = 0.5
+	// Error rates 0.2 apart leave one arm the easier requests.
+	errorRateGap = 0.2
 )
 
 // facts is what checks look at.
@@ -60,18 +63,20 @@ func Checks() []Check {
 			"counters of another process, or traffic that is not this run's", channelCheck(channelCounter)},
 		{"audit_channel", "materialized tokens of the connector audit against log and responses", "0 requests on which it stands alone",
 			"an audit that is of another run, cut, or wrong", channelCheck(channelAudit)},
-		{"hits_materialize", "announced loads of which neither audit nor log shows the writing, over announced loads", "0.05",
+		{"hits_materialize", "loads that were announced and not written, or written and not announced, by audit and log together, over all loads", "0.05",
 			"hits that are logged and never loaded", checkMaterialize},
 		{"first_event_is_output", "median time from the first event of a response to its first output", "the larger of 5 ms and 10 % of TTFT",
 			"a role-only chunk sent early: TTFT here counts from output, other clients' may not", checkFirstEvent},
+		{"engine_time_agrees", "client TTFT less the server's own TTFT, median of cold against median of warm recipients", "the larger of 5 ms and 10 % of cold TTFT",
+			"time that one arm spends outside the engine: held first tokens, a proxy that buffers", checkEngineTime},
 		{"no_engine_errors", "in-band errors, server errors (5xx) and errors in the engine's log", "0",
 			"an engine that failed during the run, also inside a response with status 200", checkErrors},
 		{"controls_quiet", "reuse and speedup on negative controls", "no semantic hit, confirmed rate 0.02, deviation 0.10",
 			"a cache that acts on unrelated content, or cold arms that were not cold", checkControls},
 		{"order_effect", "pairs whose cold arm ran first against the others (randomisation test)", "p >= 0.001 or within 5 % of 1",
 			"state that leaks from the first arm of a pair into the second", checkOrder},
-		{"pairs_valid", "share of planned pairs that were lost", "half, and at least one pair used",
-			"a run of which too little is left to mean anything", checkValid},
+		{"pairs_valid", "share of planned pairs that were lost, and how far the arms' error rates lie apart", "half, at least one pair used, and 0.2",
+			"a run of which too little is left, or from which one arm's failures dropped out (survivorship)", checkValid},
 	}
 }
 
@@ -206,7 +211,7 @@ func channelCheck(channel string) func(*facts, *sembench.CheckResult) {
 		case channel == channelUsage && c.silentUsage:
 			r.Detail = "the responses report nothing to compare: see cached_tokens_reported"
 		case channel == channelCounter && c.resetCounters:
-			r.Detail = "the counters were reset inside the run"
+			settle(r, 1, 0, "the counters were reset inside the run: another process, or a restart that nobody saw")
 		case accused > 0:
 			settle(r, float64(accused), 0, "stands alone against other channels that agree (%d times)", accused)
 		case disputed > 0:
@@ -227,7 +232,7 @@ func checkMaterialize(f *facts, r *sembench.CheckResult) {
 		return
 	}
 	settle(r, float64(c.unmaterialized)/float64(c.claims), unmaterializedShare,
-		"%d of %d announced loads were never written", c.unmaterialized, c.claims)
+		"%d of %d loads were announced and never written, or written and never announced", c.unmaterialized, c.claims)
 }
 
 func checkFirstEvent(f *facts, r *sembench.CheckResult) {
@@ -245,6 +250,32 @@ func checkFirstEvent(f *facts, r *sembench.CheckResult) {
 	gap, ttft := stat.Quantile(sorted(gaps), 0.5), stat.Quantile(sorted(ttfts), 0.5)
 	settle(r, gap, max(firstEventGapMS, firstEventGapShare*ttft),
 		"the first event comes %.1f ms before the first output (median of %d); clients that count from it read TTFT too low", gap, len(gaps))
+}
+
+// checkEngineTime compares what client and server time differently. A constant difference is the network; one that differs
+// between the arms is in every speedup.
+func checkEngineTime(f *facts, r *sembench.CheckResult) {
+	between := map[string][]float64{}
+	var cold []float64
+	for _, p := range f.pairs {
+		if !p.clean() {
+			continue
+		}
+		for _, row := range []*sembench.Row{p.cold, p.warm} {
+			if row.EngineTTFTMS != nil {
+				between[*row.Arm] = append(between[*row.Arm], *row.TTFTMS-*row.EngineTTFTMS)
+			}
+		}
+		cold = append(cold, *p.cold.TTFTMS)
+	}
+	a, b := between[sembench.ArmCold], between[sembench.ArmWarm]
+	if min(len(a), len(b)) < leastPairs {
+		r.Detail = "fewer than 8 recipients of an arm carry the server's own TTFT"
+		return
+	}
+	x, y := stat.Quantile(sorted(a), 0.5), stat.Quantile(sorted(b), 0.5)
+	settle(r, math.Abs(x-y), max(firstEventGapMS, firstEventGapShare*stat.Quantile(sorted(cold), 0.5)),
+		"client TTFT exceeds the server's by %.1f ms cold and %.1f ms warm (medians of %d and %d)", x, y, len(a), len(b))
 }
 
 func checkErrors(f *facts, r *sembench.CheckResult) {
@@ -320,8 +351,12 @@ func checkValid(f *facts, r *sembench.CheckResult) {
 	kept := p.PairsUsed + p.NegativeControlPairs + p.WrongReusePairs
 	settle(r, float64(p.PairsTotal-kept)/float64(p.PairsTotal), lostShare, "%d of %d pairs used, %d controls", p.PairsUsed, p.PairsTotal,
 		p.NegativeControlPairs+p.WrongReusePairs)
-	if !p.Valid {
+	cold, warm := p.ArmErrorRateCold, p.ArmErrorRateWarm
+	switch {
+	case !p.Valid:
 		r.Outcome, r.Detail = sembench.Fail, *p.InvalidReason
+	case cold != nil && warm != nil && math.Abs(*cold-*warm) > errorRateGap:
+		settle(r, math.Abs(*cold-*warm), errorRateGap, "error rates of the arms: cold %.2f, warm %.2f", *cold, *warm)
 	}
 }
 

@@ -107,6 +107,38 @@ func TestEachCheckAlone(t *testing.T) {
 				o.Stamps.FirstEvent = new(*o.Stamps.FirstOutput - 50e6)
 			}
 		}, false},
+		{"hits_materialize", "written for another request", func(s *scene) {
+			hit := s.firstHit()
+			for i := range s.in.Observations {
+				if o := &s.in.Observations[i]; o.ItemID == "item-07" && o.Role == "donor-0" {
+					own, other := s.audit[hit.RequestID], s.audit[o.RequestID]
+					own.Materialized, other.Materialized = other.Materialized, own.Materialized
+					for _, event := range s.in.Evidence.Events["materialized"] {
+						if event["request_id"] == "chatcmpl-"+hit.RequestID {
+							event["request_id"] = "chatcmpl-" + o.RequestID
+						}
+					}
+				}
+			}
+		}, false},
+		{"counter_channel", "reset inside the run", func(s *scene) { s.in.Window.CounterResetDetected = true }, false},
+		{"engine_time_agrees", "first tokens of cold recipients held back", func(s *scene) {
+			s.recipients(func(o *sembench.Observation) {
+				if o.Arm == sembench.ArmCold {
+					o.EngineMetrics = map[string]any{"time_to_first_token_ms": *o.TTFT() - 60}
+				}
+			})
+		}, false},
+		{"pairs_valid", "the failures of one arm", func(s *scene) {
+			n := 0
+			s.recipients(func(o *sembench.Observation) {
+				if o.Arm == sembench.ArmWarm {
+					if n++; n%4 == 0 {
+						o.Status, o.Error = sembench.StatusFailed, &sembench.RequestError{Class: sembench.ErrorEmptyOutput}
+					}
+				}
+			})
+		}, false},
 		{"no_engine_errors", "an error inside a response", func(s *scene) {
 			o := s.firstHit()
 			o.Status, o.Error = sembench.StatusFailed, &sembench.RequestError{Class: sembench.ErrorInband}
@@ -115,8 +147,7 @@ func TestEachCheckAlone(t *testing.T) {
 		{"controls_quiet", "controls twice as fast", func(s *scene) {
 			s.recipients(func(o *sembench.Observation) {
 				if o.Arm == sembench.ArmWarm && o.ItemID >= "item-08" && o.ItemID < "item-16" {
-					o.Stamps.FirstOutput = new(*o.Stamps.WriteStart + 50e6)
-					o.Stamps.FirstEvent = o.Stamps.FirstOutput
+					retime(o, 50)
 				}
 			})
 		}, false},
@@ -133,8 +164,7 @@ func TestEachCheckAlone(t *testing.T) {
 		{"order_effect", "the second arm of a pair is faster", func(s *scene) {
 			s.recipients(func(o *sembench.Observation) {
 				if *o.Order == 1 {
-					o.Stamps.FirstOutput = new(*o.Stamps.WriteStart + (*o.Stamps.FirstOutput-*o.Stamps.WriteStart)*6/10)
-					o.Stamps.FirstEvent = o.Stamps.FirstOutput
+					retime(o, *o.TTFT()*0.6)
 				}
 			})
 		}, false},

@@ -67,6 +67,7 @@ func (s *scene) line(itemID, arm, role, pairID string, ms float64, r reused) *se
 			"cached_tokens": num(r.prefix + r.semantic), "local_cached_tokens": num(r.prefix), "external_cached_tokens": num(r.semantic)}},
 	}
 	o.EngineResponseID = new("chatcmpl-" + o.RequestID)
+	o.EngineMetrics = map[string]any{"time_to_first_token_ms": ms - 0.5}
 	s.seq++
 	s.in.Observations = append(s.in.Observations, o)
 	if arm != sembench.ArmExact {
@@ -93,6 +94,13 @@ func (s *scene) say(id string, r reused) {
 		e.MaterializedSemanticKVReuse, e.Join = true, "per_request"
 	}
 	s.audit[id] = record
+}
+
+// retime gives a request another time to first token, on both sides.
+func retime(o *sembench.Observation, ms float64) {
+	o.Stamps.FirstOutput = new(*o.Stamps.WriteStart + int64(ms*1e6))
+	o.Stamps.FirstEvent = o.Stamps.FirstOutput
+	o.EngineMetrics = map[string]any{"time_to_first_token_ms": ms - 0.5}
 }
 
 // canary writes a pass whose controls come out as told.
