@@ -31,6 +31,8 @@ type Traffic struct {
 	MaxInFlight int
 	// MaxRequests ends the run early; 0 for all items.
 	MaxRequests int
+	// Duration ends the sending after so long, the items that are left not sent; 0 for all items.
+	Duration time.Duration
 	// Cold salts every request by itself: the pass with nothing to reuse. Otherwise the pass is isolated once.
 	Cold bool
 	// MinDonorGap is the least number of requests completed between a donor item and the item that it seeds; metadata.donor_gap_requests

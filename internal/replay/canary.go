@@ -41,7 +41,7 @@ func (r *runner) canaries(ctx context.Context, base string) bool {
 	}
 	ask("canary-a-seed", a, s)
 	ask("canary-b-seed", plain(b), s)
-	r.cfg.Sleep(ctx, r.cfg.PostDonorDelay)
+	_ = r.cfg.Sleep(ctx, r.cfg.PostDonorDelay) // cut short when the run is stopped; the answers tell
 	positive := pairOf{ask("canary-a-positive", a, s), ask("canary-b-positive", shifted, s)}
 
 	isolation, s, _ := r.isolate(ctx, base, name, "negative")

@@ -37,9 +37,13 @@ const maxScrape = 8 << 20
 
 // bootID names the engine process behind a base URL: its address and the start time in its metrics; nil when it
 // exports none. The address is part of it because two engines may share a process.
-func bootID(ctx context.Context, client *wire.Client, base string) *string {
-	answer, err := client.Call(ctx, http.MethodGet, wire.Join(base, "/metrics"), nil, maxScrape)
-	if err != nil || !answer.OK() {
+func bootID(ctx context.Context, client *wire.Client, engine, base string) *string {
+	address := MetricsURL(engine, base)
+	if address == "" {
+		return nil
+	}
+	answer, failure := client.Call(ctx, http.MethodGet, address, nil, maxScrape)
+	if failure != nil || !answer.OK() {
 		return nil
 	}
 	for line := range strings.Lines(string(answer.Body)) {
@@ -52,7 +56,7 @@ func bootID(ctx context.Context, client *wire.Client, base string) *string {
 			if u, err := url.Parse(base); err == nil {
 				host = u.Host
 			}
-			id := host + "@" + fields[0]
+			id := client.Clean(host + "@" + fields[0])
 			return &id
 		}
 	}

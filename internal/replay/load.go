@@ -122,6 +122,7 @@ func Load(ctx context.Context, cfg Config, traffic Traffic, items []sembench.Ite
 func (p *pass) run(ctx context.Context, items []sembench.Item, due []time.Duration, concurrency int) (LoadSummary, error) {
 	work := context.WithoutCancel(ctx)
 	p.summary.Planned = len(items)
+	outer := ctx
 	p.prepare(work, []pairPlan{{}}) // one canary pass before, one after: resets do not mix with traffic
 	p.step, p.salt, _ = p.isolate(work, p.cfg.BaseURL, p.arm, "pass")
 	if due != nil && p.arm != sembench.ArmCold && !p.traffic.Cold {
@@ -131,6 +132,11 @@ func (p *pass) run(ctx context.Context, items []sembench.Item, due []time.Durati
 	p.begun = p.client.Clock().Now()
 	p.idleFrom, p.last = p.begun, p.begun
 	p.tell(phaseLoad, 0, len(items))
+	if p.traffic.Duration > 0 {
+		var over context.CancelFunc
+		ctx, over = context.WithTimeout(ctx, p.traffic.Duration)
+		defer over()
+	}
 	var sent []bool
 	if due == nil {
 		sent = p.closedLoop(ctx, work, items, concurrency)
@@ -139,6 +145,7 @@ func (p *pass) run(ctx context.Context, items []sembench.Item, due []time.Durati
 	}
 	used, _ := cpuSeconds()
 	p.checkCanaries(work)
+	p.summary.Drained = outer.Err() != nil
 	p.leave(items, sent)
 	p.keep(p.journal.Sync())
 	p.summary.Simulated = p.simulated
@@ -231,9 +238,6 @@ func (p *pass) closedLoop(ctx, work context.Context, items []sembench.Item, conc
 		})
 	}
 	group.Wait()
-	if ctx.Err() != nil {
-		p.summary.Drained = true
-	}
 	return sent
 }
 
@@ -249,7 +253,7 @@ func (p *pass) one(work context.Context, item sembench.Item, i, short int) {
 	p.exit()
 	if len(list) > 0 {
 		p.settled()
-		p.runner.settle(work, statuses)
+		p.runner.settle(work, at.base, statuses)
 	}
 	at.role = sembench.RoleRecipient
 	if !ok {
@@ -282,7 +286,6 @@ func (p *pass) openLoop(ctx, work context.Context, items []sembench.Item, due []
 	for _, i := range order {
 		scheduled := p.begun + int64(due[i])
 		if wait := time.Duration(scheduled - p.client.Clock().Now()); wait > 0 && p.cfg.Sleep(ctx, wait) != nil || ctx.Err() != nil || p.broken() != nil {
-			p.summary.Drained = ctx.Err() != nil
 			break
 		}
 		slots <- struct{}{}
@@ -358,13 +361,17 @@ func (p *pass) finish(o sembench.Observation, donors []sembench.DonorStatus, sho
 
 // leave journals what was not sent.
 func (p *pass) leave(items []sembench.Item, sent []bool) {
+	reason := ReasonDuration
+	if p.summary.Drained {
+		reason = ReasonDrained
+	}
 	for i, item := range items {
 		if sent[i] {
 			continue
 		}
 		at := p.place(item, i)
 		at.role = sembench.RoleRecipient
-		o := p.observation(at, sembench.StatusNotSent, ReasonDrained)
+		o := p.observation(at, sembench.StatusNotSent, reason)
 		p.log(o)
 		p.summary.Requests--
 		p.count(o)

@@ -121,6 +121,20 @@ func TestOpenLoopShowsTheQueue(t *testing.T) {
 	}
 }
 
+func TestDurationEndsTheSending(t *testing.T) {
+	for name, traffic := range map[string]Traffic{"open": {Rate: 10, Process: Constant, Duration: 450 * time.Millisecond}, "closed": {Duration: 450 * time.Millisecond}} {
+		summary, lines := loaded(t, serial(100*time.Millisecond), Config{}, traffic, bare(20))
+		if summary.OK != 5 || summary.NotSent != 15 || summary.Drained || len(recipients(lines)) != 20 {
+			t.Errorf("%s: %+v, want 5 sent of 20", name, summary)
+		}
+		for _, o := range recipients(lines)[5:] {
+			if o.Status != sembench.StatusNotSent || *o.Reason != ReasonDuration {
+				t.Errorf("%s: %s is %s", name, o.ItemID, o.Status)
+			}
+		}
+	}
+}
+
 func TestIdleTime(t *testing.T) {
 	summary, _ := loaded(t, serial(100*time.Millisecond), Config{}, Traffic{Rate: 4, Process: Constant}, bare(5))
 	// Requests at 0, 250, … 1000 ms, each 100 ms: 4 gaps of 150 ms.
@@ -314,4 +328,32 @@ func serialFree() http.Handler {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 	})
+}
+
+// BenchmarkScheduleLag is how late requests leave at 1,000 a second: the p99 that a document states.
+func BenchmarkScheduleLag(b *testing.B) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	server := &http.Server{Handler: serialFree()}
+	go server.Serve(listener)
+	defer server.Close()
+	items := make([]sembench.Item, 2000)
+	for i := range items {
+		items[i] = sembench.Item{ItemID: fmt.Sprint(i), RecipientPrompt: "a few words", Metadata: map[string]any{}}
+	}
+	cfg := Config{RunID: "run-1", BaseURL: "http://" + listener.Addr().String(), Model: "m", Isolation: None}
+	var p50, p99 float64
+	n := 0
+	for b.Loop() {
+		summary, err := Load(b.Context(), cfg, Traffic{Rate: 1000}, items, openTestJournal(b, false, ""), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		p50, p99 = p50+*summary.ScheduleLagP50MS, p99+*summary.ScheduleLagP99MS
+		n++
+	}
+	b.ReportMetric(p50/float64(n), "ms-lag-p50")
+	b.ReportMetric(p99/float64(n), "ms-lag-p99")
 }

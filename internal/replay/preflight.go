@@ -191,9 +191,9 @@ func (f *flight) identify(ctx context.Context) {
 		version = f.client.Clean(version)
 		f.report.EngineVersion = &version
 	}
-	f.report.BootID = bootID(ctx, f.client, f.cfg.BaseURL)
+	f.report.BootID = bootID(ctx, f.client, f.cfg.Engine, f.cfg.BaseURL)
 	if f.report.BootID == nil {
-		f.check("boot_id", "warn", "the engine's /metrics has no process_start_time_seconds: a restart inside a pair would go unseen", "")
+		f.check("boot_id", "warn", "the engine's /metrics has no process_start_time_seconds: a restart inside a pair would go unseen", f.preset.metricsHint)
 	} else {
 		f.check("boot_id", "pass", *f.report.BootID, "")
 	}
@@ -323,7 +323,7 @@ func (f *flight) ownSalt(name string) salt {
 
 func (f *flight) twice(ctx context.Context, text string, s salt) (first, second sembench.Observation) {
 	first = f.ask(ctx, f.cfg.BaseURL, text, s, 1)
-	f.cfg.Sleep(ctx, f.cfg.PostDonorDelay)
+	_ = f.cfg.Sleep(ctx, f.cfg.PostDonorDelay)
 	return first, f.ask(ctx, f.cfg.BaseURL, text, s, 1)
 }
 
@@ -360,7 +360,7 @@ func (f *flight) exact(ctx context.Context) error {
 	if o.Error != nil {
 		return &EndpointError{base, ProblemGeneration, "a small request to the stock engine failed: " + o.Error.Class + ": " + o.Error.Message, ""}
 	}
-	f.report.ExactBootID = bootID(ctx, f.client, base)
+	f.report.ExactBootID = bootID(ctx, f.client, f.cfg.Engine, base)
 	if f.report.ResetURLs == nil {
 		return nil
 	}
@@ -461,13 +461,18 @@ func median(x []float64) float64 { return stat.Quantile(slices.Sorted(slices.Val
 // firstToken reports what careless clients would get wrong here.
 func (f *flight) firstToken() {
 	var gaps, coalescing []float64
+	proxy := ""
 	for _, o := range f.seen {
+		proxy = o.Headers["via"]
 		if o.Stamps.FirstEvent != nil && o.Stamps.FirstOutput != nil {
 			gaps = append(gaps, float64(*o.Stamps.FirstOutput-*o.Stamps.FirstEvent)/1e6)
 		}
 		if n := o.OutputTokens(); n != nil && len(o.Chunks) > 1 {
 			coalescing = append(coalescing, float64(*n)/float64(len(o.Chunks)))
 		}
+	}
+	if proxy != "" {
+		f.check("proxy", "warn", "a proxy answers for the engine: via "+proxy, "measure the engine directly, or switch response buffering off in the proxy")
 	}
 	if len(gaps) > 0 {
 		gap := median(gaps)

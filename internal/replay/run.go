@@ -22,6 +22,7 @@ const (
 	ReasonDrained     = "drained"
 	ReasonUnreachable = "endpoint_down"
 	ReasonBudget      = "token_budget"
+	ReasonDuration    = "duration_over"
 )
 
 // Summary accounts for every planned recipient: Planned = OK + Failed + sum of Excluded + NotSent.
@@ -125,7 +126,7 @@ func (r *runner) prepare(ctx context.Context, todo []pairPlan) {
 	for _, base := range r.bases() {
 		// A server without a model list is measured all the same; its first request then pays for a connection.
 		_ = r.client.Warm(ctx, warmPath(base), r.cfg.Concurrency)
-		r.boots[base] = bootID(ctx, r.client, base)
+		r.boots[base] = bootID(ctx, r.client, r.cfg.Engine, base)
 	}
 	for i := range r.cfg.Warmup {
 		for _, base := range r.bases() {
@@ -262,7 +263,7 @@ func (r *runner) observeBoots(ctx context.Context) (changed bool) {
 		return false
 	}
 	for _, base := range r.bases() {
-		id := bootID(ctx, r.client, base)
+		id := bootID(ctx, r.client, r.cfg.Engine, base)
 		r.mu.Lock()
 		old := r.boots[base]
 		if id != nil {

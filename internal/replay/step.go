@@ -93,7 +93,7 @@ func (r *runner) step(ctx context.Context, plan pairPlan, order, attempt int) (o
 	if ok {
 		short := r.fillGap(ctx, p, r.fillers(plan.item, arm), s)
 		if len(statuses) > 0 {
-			r.settle(ctx, statuses)
+			r.settle(ctx, base, statuses)
 		}
 		p.role = sembench.RoleRecipient
 		o = r.send(ctx, p, what, s, r.limit(plan.item))
@@ -119,9 +119,21 @@ func (r *runner) limit(item sembench.Item) int {
 	return r.cfg.MaxTokens
 }
 
-// settle waits for the donors' KV to be stored, outside any latency.
-func (r *runner) settle(ctx context.Context, donors []sembench.DonorStatus) {
-	r.cfg.Sleep(ctx, r.cfg.PostDonorDelay)
+// longSettle is from when on a wait may have cost the connection: servers close idle ones after 5 s, we after 4.
+const longSettle = 2 * time.Second
+
+// settle waits for the donors' KV to be stored, outside any latency. After a long wait it opens a connection again, so
+// that the recipient finds one as its cold twin did: a large prompt on a fresh connection takes some round trips more.
+func (r *runner) settle(ctx context.Context, base string, donors []sembench.DonorStatus) {
+	begun := r.client.Clock().Now()
+	r.awaitDonors(ctx, donors)
+	if time.Duration(r.client.Clock().Now()-begun) >= longSettle {
+		_ = r.client.Warm(ctx, warmPath(base), 1) // the recipient itself will tell if nobody is there
+	}
+}
+
+func (r *runner) awaitDonors(ctx context.Context, donors []sembench.DonorStatus) {
+	_ = r.cfg.Sleep(ctx, r.cfg.PostDonorDelay)
 	if r.cfg.AwaitDonors == nil {
 		return
 	}

@@ -374,6 +374,10 @@ func (e *exchange) drain(body io.Reader, buffer []byte) {
 // conclude decides what an ended stream was, and keeps its text.
 func (e *exchange) conclude(ctx context.Context, err error, events int, head []byte) *sembench.RequestError {
 	d := &e.decoder
+	if e.client.clean.any {
+		e.obs.Usage, _ = e.client.clean.tree(e.obs.Usage).(map[string]any)
+		e.obs.EngineMetrics, _ = e.client.clean.tree(e.obs.EngineMetrics).(map[string]any)
+	}
 	text := e.client.clean.known(d.text.String())
 	if d.text.Len() > 0 {
 		digest := sembench.SHA256([]byte(text))

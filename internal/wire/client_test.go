@@ -185,7 +185,7 @@ func TestSecretsAppearNowhere(t *testing.T) {
 			http.Error(w, "no: "+echo+" password=hunter22 sk-abcdefghijklmnopqrstuv", http.StatusForbidden)
 		default:
 			w.Header().Set("Content-Type", "text/event-stream")
-			io.WriteString(w, data(`{"id":"`+echo+`","choices":[{"delta":{"content":"`+echo+`"}}]}`)+data(`{"error":"`+echo+`"}`))
+			io.WriteString(w, data(`{"id":"`+echo+`","choices":[{"delta":{"content":"`+echo+`"}}],"usage":{"`+echo+`":["`+echo+`"]},"metrics":{"m":{"n":"`+echo+`"}}}`)+data(`{"error":"`+echo+`"}`))
 		}
 	}))
 	defer server.Close()

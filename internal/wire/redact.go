@@ -21,7 +21,10 @@ var credential = regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=
 var userinfo = regexp.MustCompile(`(\w+://)[^\s/@"']+@`)
 
 // secretRedactor replaces known secrets. Short ones (under 4 bytes) are passed over: they would blank ordinary text.
-type secretRedactor struct{ replacer *strings.Replacer }
+type secretRedactor struct {
+	replacer *strings.Replacer
+	any      bool // there is something to look for
+}
 
 func newRedactor(secrets []string) secretRedactor {
 	var pairs []string
@@ -33,7 +36,31 @@ func newRedactor(secrets []string) secretRedactor {
 			}
 		}
 	}
-	return secretRedactor{strings.NewReplacer(pairs...)}
+	return secretRedactor{strings.NewReplacer(pairs...), len(pairs) > 0}
+}
+
+// tree replaces known secrets in every string of a JSON value, keys included, in a copy; a nil map stays nil.
+func (r secretRedactor) tree(value any) any {
+	switch v := value.(type) {
+	case string:
+		return r.known(v)
+	case []any:
+		out := make([]any, len(v))
+		for i, member := range v {
+			out[i] = r.tree(member)
+		}
+		return out
+	case map[string]any:
+		if v == nil {
+			return v
+		}
+		out := make(map[string]any, len(v))
+		for key, member := range v {
+			out[r.known(key)] = r.tree(member)
+		}
+		return out
+	}
+	return value
 }
 
 // known replaces the secrets that were given and nothing else: for outputs, which must not change otherwise.
