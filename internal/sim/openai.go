@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 )
@@ -80,7 +81,13 @@ func fail(w http.ResponseWriter, err error) {
 
 // readJSON reads a request's body into v.
 func readJSON(w http.ResponseWriter, r *http.Request, v any) error {
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(v)
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	err := decoder.Decode(v)
+	if err == nil {
+		if _, more := decoder.Token(); more != io.EOF {
+			err = errors.New("something follows the JSON value")
+		}
+	}
 	var large *http.MaxBytesError
 	switch {
 	case err == nil:
@@ -150,7 +157,7 @@ func (e *Engine) fill(j *job, p prompt) error {
 		return badRequest("max_tokens", "max_tokens must be at least 1, got %d", j.limit)
 	case len(p.ids) == 0:
 		return badRequest("prompt", "the prompt has no tokens")
-	case len(p.ids)+j.limit > e.cfg.MaxModelLen:
+	case j.limit > e.cfg.MaxModelLen-len(p.ids): // not their sum, which may overflow
 		return badRequest("messages", "This model's maximum context length is %d tokens. However, you requested %d output tokens and your prompt contains %d input tokens.",
 			e.cfg.MaxModelLen, j.limit, len(p.ids))
 	}
