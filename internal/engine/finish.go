@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"sembench"
 )
@@ -24,6 +23,10 @@ func (c *collector) evidence() *sembench.Evidence {
 		Join:                "none",
 		Warnings:            []string{},
 	}
+	if c.audit != nil {
+		rep := c.audit.Report()
+		ev.Audit = &rep
+	}
 	c.input(ev)
 	ev.EngineStats = c.stats.stats()
 	ev.Transfer = c.stats.transfer
@@ -34,10 +37,6 @@ func (c *collector) evidence() *sembench.Evidence {
 	ev.Usage = c.usage.summary()
 	if c.kv != nil {
 		ev.KVEvents = ptr(c.kv.Summary())
-	}
-	if c.audit != nil {
-		rep := c.audit.Report()
-		ev.Audit = &rep
 	}
 	switch ev.Engine {
 	case "vllm":
@@ -108,7 +107,10 @@ func (c *collector) input(ev *sembench.Evidence) {
 			}
 		}
 	} else if c.audit != nil && !headers {
-		in.DamagedLines += c.shapes.otherJSON + c.shapes.plain
+		strangers := c.shapes.otherJSON + c.shapes.plain
+		in.DamagedLines += strangers
+		ev.Audit.Lines += strangers + c.shapes.brokenObjects
+		ev.Audit.MalformedLines += strangers + c.shapes.brokenObjects
 	}
 	in.Wrappers = []string{}
 	for i, name := range wrapperNames {
@@ -140,11 +142,7 @@ func (c *collector) ranksOf(ev *sembench.Evidence, f folded) {
 	ev.RankLines = &f.lines
 	ev.RanksSeen = []string{}
 	for _, i := range f.ranks {
-		n := c.ranks.names[i]
-		name := strings.TrimSpace(n.rank)
-		if n.group != "" {
-			name = strings.TrimSpace("DP" + n.group + " " + name)
-		}
+		name := c.ranks.names[i].String()
 		if name != "" && !slices.Contains(ev.RanksSeen, name) && len(ev.RanksSeen) < maxReasons {
 			ev.RanksSeen = append(ev.RanksSeen, name)
 		}

@@ -53,6 +53,11 @@ func (c *collector) finishSGLang(ev *sembench.Evidence) {
 			ev.Warnings = append(ev.Warnings, fmt.Sprintf("prefill lines admit %d fuzzy tokens, realization lines %d", *p.FuzzyTokens, m.tokens))
 		}
 	}
+	if p := ev.Prefill; p != nil && deref(p.FuzzyTokens) > 0 && m.lines == 0 {
+		ev.SemanticHits, ev.Join, ev.RankLines = &surviving, "file_level", nil
+		ev.Warnings = append(ev.Warnings, fmt.Sprintf("prefill lines admit %d fuzzy tokens, but no realization line is in this log: materialization is unmeasured", *p.FuzzyTokens))
+		return
+	}
 	if s.exactProvider() {
 		// Identical tokens at another position: reuse, but neither candidate nor materialization of a semantic kind.
 		ev.BlendReuse = &sembench.BlendReuse{Events: &m.events, Tokens: &m.tokens, Source: "sglang_fuzzy:" + provider}

@@ -241,7 +241,7 @@ func (c *collector) countRetrieve(r *record, id []byte, tokens int) bool {
 		if len(id) > 0 {
 			e["request_id"] = clip(id)
 		}
-		c.event("retrieved", e)
+		c.event(r, "retrieved", e)
 	}
 	return true
 }

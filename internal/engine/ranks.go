@@ -4,11 +4,20 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // rankName says which copy of a record a line is. Lines of one group that differ only in rank repeat the
 // same fact (tensor and pipeline parallelism); different groups (data parallelism) are different facts.
 type rankName struct{ group, rank string }
+
+// String is like "DP0 TP1"; empty for a process that is no rank.
+func (n rankName) String() string {
+	if n.group == "" {
+		return n.rank
+	}
+	return strings.TrimSpace("DP" + n.group + " " + n.rank)
+}
 
 // maxRanks bounds the table; beyond it all labels share one entry. Eight nodes of sixteen with data
 // parallelism stay well below.

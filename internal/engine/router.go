@@ -86,7 +86,7 @@ func (c *collector) kvbmLine(msg []byte) bool {
 		if id, ok := field(msg, "request_id"); ok {
 			e["request_id"] = clip(bytes.Trim(id, `"`))
 		}
-		c.event("kvbm_requests", e)
+		c.event(nil, "kvbm_requests", e)
 	}
 	return true
 }

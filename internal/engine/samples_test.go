@@ -364,6 +364,9 @@ func checkAuditSample(t *testing.T, s sample) {
 	}
 	// The summary reads the same file.
 	ev := summarize(t, "vllm", s.data)
+	if ev.Audit.Lines != rep.Lines || ev.Audit.MalformedLines != rep.MalformedLines {
+		t.Errorf("summary counts %+v, reader %+v", ev.Audit, rep)
+	}
 	if !ev.MaterializedSemanticKVReuse || ev.Join != "per_request" || *ev.MaterializedTokens != 512 || *ev.SemanticHits != 1 || *ev.LoadAdvertisements != 2 {
 		t.Errorf("summary: flag %v join %s tokens %d hits %d adverts %d", ev.MaterializedSemanticKVReuse, ev.Join, *ev.MaterializedTokens, *ev.SemanticHits, *ev.LoadAdvertisements)
 	}

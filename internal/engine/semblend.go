@@ -86,7 +86,7 @@ func (c *collector) semblendCount(r *record, k kind, name string, counts ...stri
 			e[key] = n
 		}
 	}
-	c.event(name, e)
+	c.event(r, name, e)
 	return true
 }
 
@@ -121,7 +121,7 @@ func (c *collector) semblendHit(r *record) bool {
 	if f, ok := fieldFloat(r.msg, "latency_ms"); ok {
 		e["latency_ms"] = f
 	}
-	c.event("semantic_hits", e)
+	c.event(r, "semantic_hits", e)
 	return true
 }
 
@@ -170,7 +170,7 @@ func (c *collector) providerHit(r *record, msg []byte) bool {
 	}
 	c.ledger.none.tally(kindHitOther, r.rank, tokens)
 	if c.keep("semantic_hits") {
-		c.event("semantic_hits", e)
+		c.event(r, "semantic_hits", e)
 	}
 	return true
 }
@@ -194,7 +194,7 @@ func (c *collector) semblendOld(r *record, msg []byte) bool {
 			if sim, ok := fieldFloat(msg, "sim"); ok {
 				e["similarity"] = sim
 			}
-			c.event("semantic_hits", e)
+			c.event(r, "semantic_hits", e)
 		}
 	case tagged && bytes.HasPrefix(msg, []byte("MISS ")):
 		c.semblend.misses++

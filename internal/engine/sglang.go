@@ -148,7 +148,7 @@ func (c *collector) fuzzyDonor(r *record, msg []byte) bool {
 		}
 		c.ledger.get(id).tally(kindDonor, r.rank, tokens)
 		if c.keep("donor_registered") {
-			c.event("donor_registered", map[string]any{"request_id": clip(id), "tokens": tokens})
+			c.event(r, "donor_registered", map[string]any{"request_id": clip(id), "tokens": tokens})
 		}
 		return true
 	}
@@ -190,7 +190,7 @@ func (c *collector) fuzzySuccess(r *record, msg []byte) bool {
 	if v, ok := field(msg, "tier"); ok {
 		e["tier"] = clip(v)
 	}
-	c.event("semantic_hits", e)
+	c.event(r, "semantic_hits", e)
 	return true
 }
 
@@ -218,7 +218,7 @@ func (c *collector) genericFuzzyHit(r *record, msg []byte) bool {
 		}
 		c.ledger.none.tally(kindHitOther, r.rank, tokens)
 		if c.keep("semantic_hits") {
-			c.event("semantic_hits", map[string]any{"tokens": tokens, "similarity": similarity})
+			c.event(r, "semantic_hits", map[string]any{"tokens": tokens, "similarity": similarity})
 		}
 		return true
 	}
@@ -235,7 +235,7 @@ func (c *collector) fuzzyDrop(r *record, msg []byte) bool {
 		id = bytes.TrimRight(id, ":;")
 		c.ledger.get(id).tally(kindDrop, r.rank, 0)
 		if c.keep("hits_dropped") {
-			c.event("hits_dropped", map[string]any{"request_id": clip(id), "reason": clip(msg)})
+			c.event(r, "hits_dropped", map[string]any{"request_id": clip(id), "reason": clip(msg)})
 		}
 	case bytes.HasPrefix(msg, []byte("no fuzzy match:")):
 		c.sglang.misses++
@@ -277,7 +277,7 @@ func (c *collector) realized(r *record, msg []byte) bool {
 	}
 	c.ledger.none.tally(k, r.rank, n)
 	if c.keep("materialized") {
-		c.event("materialized", map[string]any{"tokens": n, "segments": k == kindSegmentRealized})
+		c.event(r, "materialized", map[string]any{"tokens": n, "segments": k == kindSegmentRealized})
 	}
 	return true
 }
@@ -306,7 +306,7 @@ func (c *collector) segment(r *record, msg []byte) bool {
 		if v, ok := field(msg, "direct_paged_kv"); ok {
 			e["direct_paged_kv"] = clip(v)
 		}
-		c.event("segmented_phases", e)
+		c.event(r, "segmented_phases", e)
 	}
 	return true
 }

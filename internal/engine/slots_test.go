@@ -71,6 +71,14 @@ func TestExactProvider(t *testing.T) {
 	}
 }
 
+// Admitted but not realized in this log: unmeasured, not zero.
+func TestFuzzyWithoutRealization(t *testing.T) {
+	ev := summarize(t, "sglang", []byte("[2031-05-01 10:00:00 TP0] Prefill batch, #new-seq: 1, #new-token: 5, #cached-token: 3, #fuzzy-token: 2\n"))
+	if ev.MaterializedTokens != nil || ev.MaterializedSemanticKVReuse || *ev.SemanticHits != 0 || *ev.Prefill.FuzzyTokens != 2 {
+		t.Errorf("%s", inJSON(t, ev))
+	}
+}
+
 // exact_prefix plans are exact reuse in the text log and in the audit.
 func TestExactPrefixKind(t *testing.T) {
 	ev := summarize(t, "vllm", []byte(strings.ReplaceAll(hitLine, "kind=k", "kind=exact_prefix_load")+materializedLine))

@@ -215,7 +215,13 @@ func (c *collector) keep(kind string) bool {
 	return false
 }
 
-func (c *collector) event(kind string, e map[string]any) {
+// event keeps one event; a rank's copy says whose it is.
+func (c *collector) event(r *record, kind string, e map[string]any) {
+	if r != nil && r.rank != 0 {
+		if name := c.ranks.names[r.rank].String(); name != "" {
+			e["rank"] = name
+		}
+	}
 	c.events[kind] = append(c.events[kind], e)
 }
 

@@ -63,7 +63,7 @@ func (c *collector) trtEvent(obj map[string]any, event string) {
 	}
 	if len(c.events) < maxReasons || len(c.events[event]) > 0 {
 		if c.keep(event) {
-			c.event(event, obj)
+			c.event(nil, event, obj)
 		}
 	}
 }
