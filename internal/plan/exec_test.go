@@ -345,3 +345,58 @@ func TestSemblendAdapter(t *testing.T) {
 	}
 	t.Logf("%d plans compared", compared)
 }
+
+// Pools of many donors and block sizes that the recorded vectors lack, against the package live.
+func TestSemblendLive(t *testing.T) {
+	python := os.Getenv("SEMBENCH_SEMBLEND_PYTHON")
+	if python == "" {
+		t.Skip("SEMBENCH_SEMBLEND_PYTHON is not set")
+	}
+	equal, total := 0, 0
+	for _, size := range []int{8, 16, 32, 48} {
+		native := mustOpen(t, "semblend", Options{BlockSize: size})
+		oracle := mustOpen(t, "exec:"+python+" ../../adapters/semblend_planner.py", Options{BlockSize: size})
+		for seed := range 60 {
+			r := vectorRandom(seed*7919 + size)
+			vocabulary := []int{40, 400, 30000}[r.below(3)]
+			var donors [][]uint32
+			for range 1 + r.below(60) {
+				donors = append(donors, r.tokens(size/2+r.below(20*size), vocabulary))
+			}
+			var target []uint32
+			for range 1 + r.below(8) {
+				d := donors[r.below(len(donors))]
+				from := r.below(len(d))
+				if r.below(2) == 0 {
+					from -= from % size
+					target = append(target, r.tokens((size-len(target)%size)%size, vocabulary)...)
+				}
+				target = append(target, r.edited(head(d[from:], 1+r.below(6*size)), []int{10, 60, 1000000}[r.below(3)], vocabulary)...)
+			}
+			var counts [2]Counts
+			for i, p := range []Planner{native, oracle} {
+				if err := p.Reset(); err != nil {
+					t.Fatal(err)
+				}
+				for k, d := range donors {
+					mustRegister(t, p, fmt.Sprintf("d%d", k), d)
+				}
+				var err error
+				if counts[i], err = Count(p.Plan(context.Background(), Target{Tokens: target}), make([]bool, len(target)/size)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			total++
+			if counts[0].Candidate == counts[1].Candidate && counts[0].Eligible == counts[1].Eligible {
+				equal++
+			} else {
+				t.Logf("size %d seed %d: %d donors, vocabulary %d, target %d: %d candidate %d eligible, package %d %d", size, seed, len(donors), vocabulary, len(target),
+					counts[0].Candidate, counts[0].Eligible, counts[1].Candidate, counts[1].Eligible)
+			}
+		}
+	}
+	t.Logf("%d of %d equal", equal, total)
+	if equal*100 < total*97 {
+		t.Error("want 97 %")
+	}
+}

@@ -132,6 +132,9 @@ func (m *matcher) find(x *windows, ids []uint32, minSpan int) (runs []run, cappe
 	}
 	m.hashes = x.roll(m.hashes[:0], ids)
 	m.filter(x)
+	for _, at := range m.hits { // independent loads, so that their misses overlap
+		x.sink += x.slots[x.home(m.hashes[at])].hash
+	}
 	budget := workPerToken * (len(ids) + x.w)
 	covered := 0 // beyond the budget only hits past every known run are followed
 	for _, at := range m.hits {

@@ -12,7 +12,7 @@ import (
 // A slot is 8 bytes: a 32-bit hash of the window and its ordinal, one location each, in a linear-probing
 // table whose home slot is the hash scaled to the table's length. Scaling keeps slots in hash order, so
 // that growth by a quarter is one sequential pass and the load never falls below 0.6: with the filter
-// about 15.5 bytes per window. Hits are only hints; every one is verified token by token.
+// 12 to 14.5 bytes per window. Hits are only hints; every one is verified token by token.
 type windows struct {
 	w      int
 	places int // how many places of one window are kept; below 0: all
@@ -20,7 +20,7 @@ type windows struct {
 
 	slots  []slot
 	used   int
-	filter []uint64 // one word of 64 bits per 6 slots, two bits per window: tells most absent windows without a miss
+	filter []uint64 // one word of 64 bits per 12 slots, two bits per window: tells most absent windows without a miss
 	stale  int      // deletions since the filter was built
 
 	donors []source // ascending base; order of registration, which is also recency
@@ -52,7 +52,7 @@ const (
 	multiplier    = 0x9e3779b97f4a7c15 // odd, 2^64 / golden ratio: the usual full-period spread
 	finalizer     = 0xd6e8feb86659fd93
 	minWindows    = 96
-	slotsPerWord  = 6
+	slotsPerWord  = 12
 	maxOrdinal    = 1<<32 - 2
 	prefetchBatch = 64
 )
@@ -230,6 +230,7 @@ func (x *windows) reserve(n int) {
 	}
 	old := x.slots
 	x.slots = make([]slot, max(need+slotsPerWord, len(old)*5/4)/slotsPerWord*slotsPerWord+slotsPerWord)
+	x.filter, x.stale = make([]uint64, len(x.slots)/slotsPerWord), 0
 	for _, s := range old {
 		if s.ordinal == 0 {
 			continue
@@ -239,9 +240,9 @@ func (x *windows) reserve(n int) {
 			i = x.after(i)
 		}
 		x.slots[i] = s
+		word, mask := x.mark(s.hash)
+		x.filter[word] |= mask
 	}
-	x.filter = make([]uint64, len(x.slots)/slotsPerWord)
-	x.refilter()
 }
 
 // refilter rebuilds the filter, which cannot forget single windows.
