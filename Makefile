@@ -18,3 +18,7 @@ fuzz: ## every fuzz target for FUZZTIME each
 .PHONY: generate
 generate: ## schemas, docs/cli.md, docs/metrics.md, docs/gates.md
 	go generate ./...
+
+.PHONY: workload-samples
+workload-samples: ## 20 passages of every generated domain, to read
+	@SEMBENCH_SAMPLES=20 go test -count=1 -run '^TestPrintSamples$$' -v ./internal/workload | grep -v '^=== \|^--- \|^PASS\|^ok'

@@ -123,10 +123,11 @@ func (a *auditor) item(it sembench.Item) {
 		if n := overlap(own, theirs); it.NegativeControl && n > 0 {
 			a.violation("control_shares_run", it.ItemID, "", "donor %s shares %d runs of %d tokens", d.DonorID, n, o.BlockSize)
 		}
-		if !it.NegativeControl {
+		switch name := it.Text("donor_source_id"); {
+		case name != "":
+			a.attribute(name, difference(theirs, own)) // what is not the recipient's is the other source's
+		case !it.NegativeControl:
 			a.attribute(it.SourceID, theirs)
-		} else if name := it.Text("donor_source_id"); name != "" {
-			a.attribute(name, theirs)
 		}
 	}
 	entry.Items++
@@ -143,7 +144,7 @@ func (a *auditor) item(it sembench.Item) {
 	a.report.ByTransform[it.TransformName()] = entry
 }
 
-// attribute notes whose text holds runs. The donor of a control is not its source's text.
+// attribute notes whose text holds runs.
 func (a *auditor) attribute(source string, found []uint64) {
 	a.sources[source] = union(a.sources[source], found)
 }

@@ -35,8 +35,8 @@ var profiles = map[string]profile{
 		domains: []string{"clinical", "contract", "incident", "minutes", "spec", "support"},
 	},
 	"dev":  {bands: []string{"1k", "2k", "4k", "8k", "8k"}, perBand: map[string]int{"": 1, "negative_control": 3}},
-	"test": {bands: []string{"1k", "2k", "4k", "8k", "8k", "16k", "16k", "32k", "32k"}, perBand: map[string]int{"": 2, "negative_control": 4}},
-	"live": {bands: []string{"1k", "2k", "4k", "8k", "8k", "16k"}, perBand: map[string]int{"": 1, "negative_control": 2}},
+	"test": {bands: []string{"1k", "2k", "4k", "8k", "8k", "16k", "16k", "32k", "32k"}, perBand: map[string]int{"": 1, "negative_control": 3}},
+	"live": {bands: []string{"1k", "2k", "4k", "8k", "8k", "16k"}, perBand: map[string]int{"": 1, "negative_control": 3}},
 }
 
 // Build makes a generated manifest and its audit. Items come in an order drawn from the seed, so that no transform has
@@ -55,13 +55,9 @@ func Build(o Options) ([]sembench.Item, sembench.BuildReport, error) {
 		return nil, sembench.BuildReport{}, err
 	}
 	g := newGenerator(o, plan.domains)
-	items := make([]sembench.Item, 0, len(list))
-	for i, w := range list {
-		it, err := g.item(i, w)
-		if err != nil {
-			return nil, sembench.BuildReport{}, fmt.Errorf("building manifest: item %d (%s, %s): %w", i+1, w.transform.name, w.band, err)
-		}
-		items = append(items, it)
+	items, err := g.items(list)
+	if err != nil {
+		return nil, sembench.BuildReport{}, err
 	}
 	items = shuffled(drawsFor(o.Seed, o.Profile, "order"), items)
 	report := sembench.BuildReport{Recipe: o.recipe(), Redrawn: g.redrawn}
@@ -79,7 +75,7 @@ func (p profile) list(o Options) (list []wanted, err error) {
 		named = o.Bands
 	}
 	for _, t := range chosen {
-		n, given := p.perBand[t.name]
+		n, given := p.perBand[t.base()]
 		if !given {
 			n = p.perBand[""]
 		}
@@ -87,6 +83,9 @@ func (p profile) list(o Options) (list []wanted, err error) {
 			n = 1
 		}
 		for _, band := range named {
+			if tokens, _ := bandTokens(band); tokens < t.room {
+				continue
+			}
 			for range n {
 				list = append(list, wanted{t, band})
 			}

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -77,26 +78,39 @@ func TestNearestSentenceAnswers(t *testing.T) {
 			if it.Text("language") != "en" || it.Text("template") != "prose" {
 				continue
 			}
-			question := quality.Normalize(it.Input)
-			best, most := "", 0.0
-			text := strings.TrimSuffix(it.RecipientPrompt, it.Input)
-			for _, s := range strings.FieldsFunc(strings.NewReplacer(". ", "\n", ".\n", "\n").Replace(text), func(r rune) bool { return r == '\n' }) {
-				words := quality.Normalize(s)
-				common := 0
-				for _, w := range question {
-					if slices.Contains(words, w) {
-						common++
-					}
-				}
-				if score := float64(common); score > most {
-					best, most = s, score
-				}
-			}
+			text := strings.NewReplacer(". ", "\n", ".\n", "\n").Replace(strings.TrimSuffix(it.RecipientPrompt, it.Input))
+			list := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
+			best := nearest(it.Input, list)
 			if !stated(best, it.Answers) {
 				t.Errorf("%s %s: nearest to %q is %q, want %q", it.Transform, it.Text("domain"), it.Input, best, it.Answers)
 			}
 		}
 	}
+}
+
+// nearest is the sentence with the most words of the question, a word counting by its squared inverse frequency among them.
+func nearest(question string, sentences []string) (best string) {
+	holders := map[string]float64{}
+	words := make([][]string, len(sentences))
+	for i, s := range sentences {
+		words[i] = slices.Compact(slices.Sorted(slices.Values(quality.Normalize(s))))
+		for _, w := range words[i] {
+			holders[w]++
+		}
+	}
+	most := 0.0
+	for i, s := range sentences {
+		score := 0.0
+		for _, w := range slices.Compact(slices.Sorted(slices.Values(quality.Normalize(question)))) {
+			if slices.Contains(words[i], w) {
+				score += math.Pow(math.Log(1+float64(len(sentences))/holders[w]), 2)
+			}
+		}
+		if score > most {
+			best, most = s, score
+		}
+	}
+	return best
 }
 
 // At least four items offer reuse beyond the exact prefix and at least four others do not (span is another package's code).

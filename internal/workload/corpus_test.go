@@ -1,10 +1,35 @@
 package workload
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"sembench/internal/quality"
 )
+
+// The first wording carries the question's words, so that the sentence nearest to the question answers it.
+func TestFirstWordingCarriesTheQuestion(t *testing.T) {
+	small := strings.Fields("what which who how many much long often when in did do does is was were be been the a an of on at to by for with from under about it its according take place that and must should")
+	blank := strings.NewReplacer("{e}", " ", "{v}", " ")
+	for _, d := range domains() {
+		if d.language != "en" || d.kind != "prose" {
+			continue
+		}
+		for _, at := range d.attributes {
+			told := quality.Normalize(blank.Replace(at.say[0]))
+			for _, w := range quality.Normalize(blank.Replace(at.ask)) {
+				if !slices.Contains(small, w) && !slices.Contains(told, w) {
+					t.Errorf("%s: %q is asked in %q and not told in %q", d.name, w, at.ask, at.say[0])
+				}
+			}
+		}
+	}
+}
+
+// openSlot is a slot or kind that was not filled.
+var openSlot = regexp.MustCompile(`\{(\w|(int|dec|pick|hex) [^}]*|date|time|person|city|company|coined|code|money|low)\}`)
 
 // Every corpus file is complete: known kinds, a question, wordings that all use the same slots, and no slot left open.
 func TestCorpusIsComplete(t *testing.T) {
@@ -16,7 +41,7 @@ func TestCorpusIsComplete(t *testing.T) {
 		if d.name == "" || len(d.subjects) == 0 || len(d.titles) == 0 || len(d.attributes) < 10 {
 			t.Errorf("domain %q lacks something", d.name)
 		}
-		if !slices.Contains([]string{"prose", "lines", "table"}, d.kind) {
+		if !slices.Contains([]string{"prose", "code", "lines", "table"}, d.kind) {
 			t.Errorf("%s: kind %q", d.name, d.kind)
 		}
 		for _, at := range d.attributes {
@@ -43,7 +68,7 @@ func TestCorpusIsComplete(t *testing.T) {
 		for _, f := range w.facts {
 			for f.wording = range f.attribute.say {
 				for _, text := range []string{w.say(f), w.ask(f), f.value()} {
-					if d.kind == "prose" && strings.ContainsAny(text, "{}|") || text == "" {
+					if (d.kind == "prose" || d.kind == "table" && d.name == "table") && strings.ContainsAny(text, "{}") || openSlot.MatchString(text) || text == "" {
 						t.Errorf("%s: %q", d.name, text)
 					}
 				}

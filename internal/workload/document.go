@@ -22,10 +22,11 @@ type document struct {
 // chunk is one passage.
 type chunk struct{ title, body string }
 
-// question asks for something that the chunks state; answers are acceptable replies.
+// question asks for something that the chunks state; answers are acceptable replies. fact is nil for real text.
 type question struct {
 	text    string
 	answers []string
+	fact    *fact
 }
 
 // earlierQuestion is what a donor asks where it must differ from the recipient.

@@ -1,11 +1,14 @@
 package workload
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"sembench"
+	"sembench/internal/ordered"
 )
 
 // generator makes items from the grammar. It remembers every run of a block's length that it has used, so that no two
@@ -13,12 +16,12 @@ import (
 type generator struct {
 	options Options
 	domains []*domain
-	seen    map[uint64]struct{}
+	seen    *hashSet
 	redrawn int
 }
 
 func newGenerator(o Options, names []string) *generator {
-	g := &generator{options: o, seen: map[uint64]struct{}{}}
+	g := &generator{options: o, seen: newHashSet()}
 	for _, d := range domains() {
 		if names == nil || slices.Contains(names, d.name) {
 			g.domains = append(g.domains, d)
@@ -31,36 +34,77 @@ func newGenerator(o Options, names []string) *generator {
 // second attempt; twenty failures mean that the corpus is at fault.
 const maxRedraws = 20
 
-var errShared = errors.New("every draft shared a run with an earlier document: the corpus is too small")
+var errShared = errors.New("every draft broke a guard or shared a run with an earlier item: the corpus is too small for that many")
 
-func (g *generator) item(i int, w wanted) (sembench.Item, error) {
+// candidate is a first draft and the runs that it holds; errRedraw when it is no good by itself.
+type candidate struct {
+	item sembench.Item
+	runs []uint64
+	err  error
+}
+
+// candidate drafts an item that breaks no guard by itself.
+func (g *generator) candidate(i, attempt int, w wanted) candidate {
 	o := g.options
-	for attempt := range maxRedraws {
-		it, err := g.draft(i, attempt, w)
-		if err != nil {
-			return it, err
-		}
-		fresh := runs(o.Tokenizer, o.BlockSize, it.RecipientPrompt, declaredOf(it.Metadata))
-		clash := g.clashes(fresh)
-		for _, d := range it.DonorPrompts {
-			donor := runs(o.Tokenizer, o.BlockSize, d.Text, declaredOf(d.Metadata))
-			clash = clash || g.clashes(donor) || it.NegativeControl && overlap(fresh, donor) > 0
-			fresh = union(fresh, donor)
-		}
-		if clash {
-			g.redrawn++
-			continue
-		}
-		for _, h := range fresh {
-			g.seen[h] = struct{}{}
-		}
-		return it, nil
+	it, err := g.draft(i, attempt, w)
+	if err != nil {
+		return candidate{err: err}
 	}
-	return sembench.Item{}, errShared
+	c := candidate{item: it, runs: runs(o.Tokenizer, o.BlockSize, it.RecipientPrompt, declaredOf(it.Metadata))}
+	apart := it.NegativeControl || it.Transform == "paraphrase"
+	recipient := c.runs
+	for _, d := range it.DonorPrompts {
+		donor := runs(o.Tokenizer, o.BlockSize, d.Text, declaredOf(d.Metadata))
+		if apart && overlap(recipient, donor) > 0 {
+			return candidate{err: errRedraw}
+		}
+		c.runs = union(c.runs, donor)
+	}
+	return c
+}
+
+// items makes all items, drafts side by side, in order. A draft that shares a run with an item before it is drawn again.
+func (g *generator) items(list []wanted) (items []sembench.Item, err error) {
+	inputs := func(yield func(int, error) bool) {
+		for i := range list {
+			if !yield(i, nil) {
+				return
+			}
+		}
+	}
+	drafts := ordered.Map(inputs, runtime.GOMAXPROCS(0), func() (struct{}, error) { return struct{}{}, nil },
+		func(_ struct{}, i int) (candidate, error) { return g.candidate(i, 0, list[i]), nil })
+	for c, err := range drafts {
+		i := len(items)
+		for attempt := 1; err == nil && (errors.Is(c.err, errRedraw) || g.clashes(c.runs)); attempt++ {
+			if attempt == maxRedraws {
+				c.err = errShared
+				break
+			}
+			g.redrawn++
+			c = g.candidate(i, attempt, list[i])
+		}
+		if err = cmp.Or(err, c.err); err != nil {
+			return nil, fmt.Errorf("building manifest: item %d (%s, %s): %w", i+1, list[i].transform.name, list[i].band, err)
+		}
+		for _, h := range c.runs {
+			g.seen.add(h)
+		}
+		items = append(items, c.item)
+	}
+	return items, nil
+}
+
+// looking is what a world needs to keep clear of earlier documents. First drafts are made side by side and do not look.
+func (g *generator) looking(attempt int) func(string) bool {
+	if attempt == 0 {
+		return nil
+	}
+	return func(text string) bool { return g.clashes(runs(g.options.Tokenizer, g.options.BlockSize, text, nil)) }
 }
 
 func (g *generator) clashes(fresh []uint64) bool {
-	return slices.ContainsFunc(fresh, func(h uint64) bool { _, used := g.seen[h]; return used })
+	return slices.ContainsFunc(fresh, g.seen.has)
 }
 
 // bandTolerance is how far a recipient may be off its band.
@@ -81,12 +125,19 @@ func (g *generator) draft(i, attempt int, w wanted) (sembench.Item, error) {
 	d := g.domains[i%len(g.domains)]
 	source := fmt.Sprintf("%s-%s-%04d", o.Profile, d.name, i)
 	world := newWorld(d, drawsFor(o.Seed, source, attempt))
-	g.grow(world, target*9/10)
+	world.clashes = g.looking(attempt)
+	g.grow(world, (target-w.transform.lead)*9/10)
 	doc := document{
 		dataset: "sembench-" + o.Profile, source: source, domain: d.name, language: d.language, license: "CC0-1.0", world: world,
 	}
-	last := world.choose(&doc)
-	k := &kit{unrelated: func() (document, error) { return g.unrelated(i, attempt, source, d, target), nil }}
+	last := world.choose(&doc, w.transform.asks)
+	if last < 0 {
+		return sembench.Item{}, errRedraw
+	}
+	k := &kit{tokenizer: o.Tokenizer, blockSize: o.BlockSize, param: w.transform.param}
+	k.unrelated = func(number int) (document, error) {
+		return g.unrelated(fmt.Sprint(source, "-unrelated-", number), attempt, d, target), nil
+	}
 	n := 0
 	for range maxFits {
 		doc.chunks = world.chunks()
@@ -140,15 +191,15 @@ func (g *generator) size(w *world) int {
 }
 
 // unrelated is a document of another domain, of about the same length.
-func (g *generator) unrelated(i, attempt int, source string, not *domain, target int) document {
-	source += "-unrelated"
+func (g *generator) unrelated(source string, attempt int, not *domain, target int) document {
 	r := drawsFor(g.options.Seed, source, attempt)
 	others := slices.DeleteFunc(slices.Clone(g.domains), func(d *domain) bool { return d == not })
 	d := pick(r, others)
 	world := newWorld(d, r)
+	world.clashes = g.looking(attempt)
 	g.grow(world, target*9/10)
 	doc := document{source: source, domain: d.name, language: d.language, world: world}
-	world.choose(&doc)
+	world.choose(&doc, "")
 	doc.chunks = world.chunks()
 	return doc
 }

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"strconv"
@@ -11,7 +12,8 @@ import (
 // A domain is a kind of document: what its sections are about, what facts they state, and the wordings of each fact.
 // corpus/*.txt hold them as text, a line being a word and its rest:
 //
-//	domain, language, kind     once, first; kind is prose, lines or table
+//	domain, language, kind     once, first; kind is prose, code, lines or table
+//	dates                      how dates are written: a language, or iso; the domain's language without it
 //	open, close, between       what stands before, after and between the facts of a section (escapes as in Go)
 //	subject                    pattern of a section's entity, slot {e}
 //	title                      a wording of a section's heading
@@ -23,6 +25,7 @@ import (
 // Patterns hold {slot} and {kind arguments}; see [domain.fill].
 type domain struct {
 	name, language, kind string
+	dates                string
 	open, shut, between  string
 	subjects, titles     []string
 	attributes           []*attribute
@@ -86,6 +89,8 @@ func parseDomain(file, text string) (*domain, error) {
 			d.language = rest
 		case "kind":
 			d.kind = rest
+		case "dates":
+			d.dates = rest
 		case "open", "close", "between":
 			plain, err := strconv.Unquote(rest)
 			if err != nil {
@@ -104,14 +109,7 @@ func parseDomain(file, text string) (*domain, error) {
 		case "ask":
 			at.ask = rest
 		case "say":
-			if d.kind != "prose" {
-				plain, err := strconv.Unquote("`" + rest + "`")
-				if err != nil {
-					return nil, fail(err.Error())
-				}
-				rest = strings.ReplaceAll(plain, `\n`, "\n")
-			}
-			at.say = append(at.say, rest)
+			at.say = append(at.say, strings.ReplaceAll(rest, `\n`, "\n"))
 		default:
 			return nil, fail(fmt.Sprintf("unknown word %q", word))
 		}
@@ -135,6 +133,10 @@ func slotsOf(pattern string) (slots []string) {
 		if !ok {
 			return slots
 		}
+		if after == "" || after[0] < 'a' || after[0] > 'z' {
+			rest = after
+			continue
+		}
 		name, after, ok := strings.Cut(after, "}")
 		if _, known := slotKinds[name]; ok && known && !strings.Contains(strings.Join(slots, " "), name) {
 			slots = append(slots, name)
@@ -152,6 +154,11 @@ func (d *domain) fill(r draws, pattern string, slots map[string]string) string {
 		b.WriteString(before)
 		if !ok {
 			return b.String()
+		}
+		if after == "" || after[0] < 'a' || after[0] > 'z' { // a brace of code or JSON
+			b.WriteByte('{')
+			rest = after
+			continue
 		}
 		name, after, _ := strings.Cut(after, "}")
 		if value, known := slots[name]; known {
@@ -180,9 +187,7 @@ func (d *domain) draw(r draws, kind string) string {
 	case "pick":
 		return pick(r, strings.Split(rest, "|"))
 	case "date":
-		return r.date(d.language)
-	case "isodate":
-		return r.date("iso")
+		return r.date(cmp.Or(d.dates, d.language))
 	case "time":
 		return fmt.Sprintf("%02d:%02d", r.IntN(24), r.IntN(60))
 	case "person":
@@ -198,10 +203,10 @@ func (d *domain) draw(r draws, kind string) string {
 	case "code":
 		return r.code()
 	case "money":
-		return r.money()
+		return r.money(d.language)
 	case "hex":
 		n, _ := bounds()
 		return r.hex(n)
 	}
-	return "{" + kind + "}" // a test over the corpus shows that none remains; braces of code and JSON do
+	return "{" + kind + "}" // a test over the corpus shows that none remains
 }

@@ -24,7 +24,6 @@ var (
 		"de": strings.Fields("Januar Februar März April Mai Juni Juli August September Oktober November Dezember"),
 		"fr": strings.Fields("janvier février mars avril mai juin juillet août septembre octobre novembre décembre"),
 		"es": strings.Fields("enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"),
-		"pt": strings.Fields("janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro"),
 		"ru": strings.Fields("января февраля марта апреля мая июня июля августа сентября октября ноября декабря"),
 	}
 )
@@ -66,7 +65,7 @@ func (d draws) date(language string) string {
 		return fmt.Sprintf("%d年%d月%d日", year, month+1, day)
 	case "de":
 		return fmt.Sprintf("%d. %s %d", day, months[language][month], year)
-	case "es", "pt":
+	case "es":
 		return fmt.Sprintf("%d de %s de %d", day, months[language][month], year)
 	case "iso":
 		return fmt.Sprintf("%d-%02d-%02d", year, month+1, day)
@@ -74,8 +73,20 @@ func (d draws) date(language string) string {
 	return fmt.Sprintf("%d %s %d", day, months[language][month], year)
 }
 
-func (d draws) money() string {
-	return thousands(d.between(1100, 989000)) + " " + pick(d, strings.Fields("euros dollars francs crowns pounds rupees pesos zlotys"))
+// currencies by language, in the form that follows a large number.
+var currencies = map[string][]string{
+	"en": strings.Fields("euros dollars francs crowns pounds rupees pesos zlotys"),
+	"de": strings.Fields("Euro Dollar Franken Kronen Pfund Rupien Pesos Zloty"),
+	"fr": strings.Fields("euros dollars francs couronnes livres roupies pesos zlotys"),
+	"es": strings.Fields("euros dólares francos coronas libras rupias pesos zlotys"),
+	"ru": strings.Fields("евро долларов франков крон фунтов рупий песо злотых"),
+}
+
+// digitGroups separate thousands.
+var digitGroups = map[string]string{"en": ",", "de": ".", "fr": " ", "es": ".", "ru": " "}
+
+func (d draws) money(language string) string {
+	return strings.ReplaceAll(thousands(d.between(1100, 989000)), ",", digitGroups[language]) + " " + pick(d, currencies[language])
 }
 
 // thousands writes 12345 as 12,345.

@@ -144,7 +144,7 @@ func (s *source) document(record dataset.Record, name string) document {
 	}
 	for _, q := range record.Questions {
 		if q.Text != "" {
-			doc.questions = append(doc.questions, question{q.Text, q.Answers})
+			doc.questions = append(doc.questions, question{text: q.Text, answers: q.Answers})
 		}
 	}
 	return doc
@@ -243,8 +243,8 @@ func (s *source) items(kept []int, chosen []transform) (items []sembench.Item) {
 	for at, i := range kept {
 		doc := s.documents[i]
 		for _, t := range chosen {
-			k := &kit{doc: doc, random: drawsFor(o.Seed, "from", doc.source, t.name)}
-			k.unrelated = func() (document, error) { return s.other(kept, at, k.random) }
+			k := &kit{doc: doc, tokenizer: o.Tokenizer, blockSize: o.BlockSize, param: t.param, random: drawsFor(o.Seed, "from", doc.source, t.name)}
+			k.unrelated = func(int) (document, error) { return s.other(kept, at, k.random) }
 			draft, err := t.make(k)
 			if err != nil {
 				s.exclude(err.Error(), doc.source+" "+t.name)

@@ -3,25 +3,37 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"sembench"
+	"sembench/internal/token"
 )
 
 // A transform turns a document into donors and a recipient that share a known part of it (workloads.md, section 2).
 // It must be a function of its kit: fitting to a length band runs it again on a longer or shorter document.
 type transform struct {
+	// name is what items carry: a parameterised one is spelled name@parameter.
 	name string
 	make func(k *kit) (draft, error)
+	// asks is the kind of fact that the recipient's question must be about: "" for any, "value" for any but flags.
+	asks string
+	// param is the number after @, room how many tokens a recipient needs at least for it, lead how many of them are no
+	// evidence.
+	param, room, lead int
 }
 
 // kit is what a transform may use.
 type kit struct {
-	doc    document
-	random draws
-	// unrelated gives a document that shares nothing with doc, or an error that names why there is none.
-	unrelated func() (document, error)
+	doc       document
+	random    draws
+	tokenizer token.Tokenizer
+	blockSize int
+	param     int
+	// unrelated gives a document that shares nothing with doc, another for each number, or an error that names why there is
+	// none.
+	unrelated func(number int) (document, error)
 }
 
 // draft is an item before it has ids.
@@ -32,21 +44,51 @@ type draft struct {
 	asked     question
 	control   bool
 	metadata  map[string]any
+	// donorMetadata has one entry per donor, or none at all.
+	donorMetadata []map[string]any
 }
 
 // transforms are all of the table, in its order.
 var transforms = []transform{
-	{"exact_repeat", exactRepeat},
-	{"instruction_variant", instructionVariant},
-	{"same_evidence_new_task", sameEvidenceNewTask},
-	{"leading_evidence_new_task", leadingEvidenceNewTask},
-	{"rag_reorder", ragReorder},
-	{"multi_donor_composite", multiDonorComposite},
-	{"fuzzy_edit", fuzzyEdit},
-	{"negative_control", negativeControl},
+	{name: "exact_repeat", make: exactRepeat},
+	{name: "instruction_variant", make: instructionVariant},
+	{name: "same_evidence_new_task", make: sameEvidenceNewTask},
+	{name: "leading_evidence_new_task", make: leadingEvidenceNewTask},
+	{name: "rag_reorder", make: ragReorder},
+	{name: "multi_donor_composite", make: multiDonorComposite},
+	{name: "fuzzy_edit", make: fuzzyEdit},
+	{name: "negative_control", make: negativeControl},
+	{name: "repeat_shifted", make: repeatShifted},
+	{name: "sparse_edit", make: sparseEdit},
+	{name: "paraphrase", make: paraphrase},
+	{name: "entity_swap", make: swap("entity_swap", "name"), asks: "name"},
+	{name: "number_swap", make: swap("number_swap", "number"), asks: "number"},
+	{name: "polarity_flip", make: polarityFlip, asks: "flag"},
+	{name: "same_template_other_facts", make: sameTemplateOtherFacts, asks: "value"},
+	{name: "multi_turn", make: multiTurn},
+	{name: "agent_tools", make: agentTools},
+	{name: "prefix_depth@0", make: prefixDepth, param: 0},
+	{name: "prefix_depth@25", make: prefixDepth, param: 25},
+	{name: "prefix_depth@50", make: prefixDepth, param: 50},
+	{name: "prefix_depth@75", make: prefixDepth, param: 75},
+	{name: "prefix_depth@95", make: prefixDepth, param: 95},
+	{name: "prefix_depth@100", make: prefixDepth, param: 100},
+	{name: "rope_delta@0", make: ropeDelta, param: 0, lead: ropeLead},
+	{name: "rope_delta@128", make: ropeDelta, param: 128, lead: 128 + ropeLead},
+	{name: "rope_delta@512", make: ropeDelta, param: 512, room: 512 + ropeRoom, lead: 512 + ropeLead},
+	{name: "rope_delta@2048", make: ropeDelta, param: 2048, room: 2048 + ropeRoom, lead: 2048 + ropeLead},
+	{name: "propagation_probe", make: propagationProbe},
+	{name: "no_reuse", make: noReuse},
 }
 
-// TransformNames are the names that Options.Transforms may hold, in the order of the table.
+// base is the name without its parameter.
+func (t transform) base() string {
+	name, _, _ := strings.Cut(t.name, "@")
+	return name
+}
+
+// TransformNames are the names that Options.Transforms may hold, in the order of the table. A name without its @parameter
+// stands for all parameters.
 func TransformNames() []string {
 	names := make([]string, len(transforms))
 	for i, t := range transforms {
@@ -59,12 +101,12 @@ func TransformNames() []string {
 func selected(names []string) ([]transform, error) {
 	var out []transform
 	for _, t := range transforms {
-		if len(names) == 0 || slices.Contains(names, t.name) {
+		if len(names) == 0 || slices.Contains(names, t.name) || slices.Contains(names, t.base()) {
 			out = append(out, t)
 		}
 	}
 	for _, name := range names {
-		if !slices.Contains(TransformNames(), name) {
+		if !slices.ContainsFunc(transforms, func(t transform) bool { return t.name == name || t.base() == name }) {
 			return nil, fmt.Errorf("building manifest: transform %q is unknown: use %s", name, strings.Join(TransformNames(), ", "))
 		}
 	}
@@ -219,7 +261,7 @@ func sentences(text string) (parts []string) {
 
 // negativeControl: an unrelated document before it, under another instruction and request.
 func negativeControl(k *kit) (draft, error) {
-	other, err := k.unrelated()
+	other, err := k.unrelated(0)
 	if err != nil {
 		return draft{}, err
 	}
@@ -242,9 +284,7 @@ func (d draft) item(doc document, transform string) sembench.Item {
 		NegativeControl: d.control, BenchmarkVersion: sembench.ManifestVersion,
 		DonorPrompts: []sembench.Donor{}, Metadata: map[string]any{},
 	}
-	for key, value := range d.metadata {
-		it.Metadata[key] = value
-	}
+	maps.Copy(it.Metadata, d.metadata)
 	for key, value := range map[string]string{"domain": doc.domain, "language": doc.language, "license": doc.license} {
 		if value != "" {
 			it.Metadata[key] = value
@@ -256,6 +296,9 @@ func (d draft) item(doc document, transform string) sembench.Item {
 			DonorID: fmt.Sprintf("%s-d%d", it.ItemID, i), Text: p.String(), Label: transform,
 			Metadata: map[string]any{"boilerplate": p.declared()},
 		})
+		if d.donorMetadata != nil {
+			maps.Copy(it.DonorPrompts[i].Metadata, d.donorMetadata[i])
+		}
 	}
 	return it
 }

@@ -13,7 +13,7 @@ import (
 func tale() document {
 	return document{
 		dataset: "d", source: "s", chunks: []chunk{{"One", "Alpha is red. Beta, too, is blue. "}, {"Two", "Gamma is green."}, {"Three", "Delta is grey."}},
-		questions: []question{{"Which colour is Gamma?", []string{"green"}}, {"Which colour is Alpha?", []string{"red"}}},
+		questions: []question{{text: "Which colour is Gamma?", answers: []string{"green"}}, {text: "Which colour is Alpha?", answers: []string{"red"}}},
 	}
 }
 
@@ -23,8 +23,8 @@ func made(t *testing.T, name string, seed uint64) sembench.Item {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &kit{doc: tale(), random: drawsFor(seed, name), unrelated: func() (document, error) {
-		return document{source: "other", chunks: []chunk{{"", "Nothing in common."}}, questions: []question{{"What?", nil}}}, nil
+	k := &kit{doc: tale(), tokenizer: o200k(t), param: chosen[0].param, random: drawsFor(seed, name), unrelated: func(int) (document, error) {
+		return document{source: "other", chunks: []chunk{{"", "Nothing in common."}}, questions: []question{{text: "What?"}}}, nil
 	}}
 	d, err := chosen[0].make(k)
 	if err != nil {

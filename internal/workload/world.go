@@ -1,6 +1,9 @@
 package workload
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // world is a set of facts and how they are told: the source of a generated document. It can be told again in other
 // words (another wording per fact) or with other values.
@@ -10,11 +13,14 @@ type world struct {
 	sections []*section
 	facts    []*fact
 	entities map[string]bool
+	// clashes tells whether text shares a run with an earlier document; nil where that is not looked at.
+	clashes func(text string) bool
 }
 
 // section is one passage: an entity, and facts about it, in order. unused are attributes not stated yet.
 type section struct {
 	entity, title string
+	heading       int // which of the domain's titles
 	facts         []*fact
 	unused        []*attribute
 }
@@ -41,10 +47,25 @@ func (w *world) grow() {
 		w.open()
 	}
 	s := w.sections[len(w.sections)-1]
-	f := w.newFact(s.unused[0], s.entity)
-	s.unused = s.unused[1:]
+	f := w.fitting(s)
+	s.unused = slices.DeleteFunc(s.unused, func(at *attribute) bool { return at == f.attribute })
 	s.facts = append(s.facts, f)
 	w.facts = append(w.facts, f)
+}
+
+// maxFitting bounds the attempts at a fact that shares no run with an earlier document; then the last one stays.
+const maxFitting = 40
+
+// fitting is the next fact of a section: the next unused attribute, unless it makes a clash with the facts before it.
+func (w *world) fitting(s *section) (f *fact) {
+	before := s.facts[max(0, len(s.facts)-2):]
+	for try := range maxFitting {
+		f = w.newFact(s.unused[try%len(s.unused)], s.entity)
+		if w.clashes == nil || !w.clashes(w.passage(&section{title: s.title, entity: s.entity, facts: append(slices.Clone(before), f)}, telling{}).body) {
+			break
+		}
+	}
+	return f
 }
 
 // open begins a section about an entity that the document has not named yet.
@@ -55,8 +76,12 @@ func (w *world) open() {
 		entity = d.fill(r, pick(r, d.subjects), nil)
 	}
 	w.entities[entity] = true
-	title := d.fill(r, pick(r, d.titles), map[string]string{"e": entity})
-	w.sections = append(w.sections, &section{entity: entity, title: capital(title), unused: shuffled(r, d.attributes)})
+	heading := r.IntN(len(d.titles))
+	w.sections = append(w.sections, &section{entity: entity, title: w.title(entity, heading), heading: heading, unused: shuffled(r, d.attributes)})
+}
+
+func (w *world) title(entity string, heading int) string {
+	return capital(w.domain.fill(w.random, w.domain.titles[heading], map[string]string{"e": entity}))
 }
 
 func (w *world) newFact(at *attribute, entity string) *fact {
@@ -94,29 +119,68 @@ func (w *world) ask(f *fact) string {
 	return capital(w.domain.fill(w.random, f.attribute.ask, f.slots))
 }
 
+// telling is a way to tell a world: with other facts in the place of its own, in another order within a section, under
+// other titles. A nil part leaves things as they are.
+type telling struct {
+	change func(*fact) *fact
+	order  func([]*fact) []*fact
+	title  func(*section) string
+}
+
 // chunks tells the whole world, one chunk a section.
-func (w *world) chunks() []chunk {
+func (w *world) chunks() []chunk { return w.tell(telling{}) }
+
+func (w *world) tell(t telling) []chunk {
 	out := make([]chunk, len(w.sections))
 	for i, s := range w.sections {
-		told := make([]string, len(s.facts))
-		for j, f := range s.facts {
-			told[j] = w.say(f)
-		}
-		out[i] = chunk{s.title, w.domain.open + strings.Join(told, w.domain.between) + w.domain.shut}
+		out[i] = w.passage(s, t)
 	}
 	return out
 }
 
-// choose fills the document's questions: one about a fact of the first three quarters, told in the wording that carries the
-// question's words, and another about some other fact there. It returns the place of the later one.
-func (w *world) choose(doc *document) (last int) {
-	n := max(2, len(w.facts)*3/4)
-	first := w.random.IntN(n)
-	other := (first + 1 + w.random.IntN(n-1)) % n
-	w.facts[first].wording = 0
-	for _, i := range []int{first, other} {
-		f := w.facts[i]
-		doc.questions = append(doc.questions, question{w.ask(f), []string{f.value()}})
+// passage tells one section.
+func (w *world) passage(s *section, t telling) chunk {
+	title, facts := s.title, s.facts
+	if t.title != nil {
+		title = t.title(s)
 	}
-	return max(first, other)
+	if t.order != nil {
+		facts = t.order(facts)
+	}
+	told := make([]string, len(facts))
+	for j, f := range facts {
+		if t.change != nil {
+			f = t.change(f)
+		}
+		told[j] = w.say(f)
+	}
+	open := w.domain.fill(w.random, w.domain.open, map[string]string{"e": s.entity})
+	return chunk{title, open + strings.Join(told, w.domain.between) + w.domain.shut}
+}
+
+// questionsAsked is how many a document offers: the recipient's, and others for earlier turns.
+const questionsAsked = 4
+
+// fits tells whether an attribute is of a kind: "" stands for any, "value" for any but flags, of which there are only two.
+func (at *attribute) fits(kind string) bool {
+	return kind == "" || kind == at.kind || kind == "value" && at.kind != "flag"
+}
+
+// choose fills the document's questions, each about another fact of the first three quarters; the first is about a fact of
+// the kind given (see fits), told in the wording that carries the question's words. It returns the place of the last of
+// these facts, -1 when there are too few.
+func (w *world) choose(doc *document, kind string) (last int) {
+	order := w.random.Perm(max(0, len(w.facts)*3/4))
+	first := slices.IndexFunc(order, func(i int) bool { return w.facts[i].attribute.fits(kind) })
+	if first < 0 || len(order) < questionsAsked {
+		return -1
+	}
+	order[0], order[first] = order[first], order[0]
+	w.facts[order[0]].wording = 0
+	for _, i := range order[:questionsAsked] {
+		f := w.facts[i]
+		doc.questions = append(doc.questions, question{w.ask(f), []string{f.value()}, f})
+		last = max(last, i)
+	}
+	return last
 }

@@ -1,0 +1,165 @@
+package workload
+
+import (
+	"errors"
+	"maps"
+
+	"sembench/internal/quality"
+)
+
+// Transforms that need to know what is true: other words for the same facts, other facts in the same words.
+
+var (
+	errNeedsFacts = errors.New("needs_known_facts")
+	// errRedraw asks the generator for another document.
+	errRedraw = errors.New("needs_another_draw")
+)
+
+// reworded is the fact in another wording; itself when it has only one.
+func (f *fact) reworded(r draws) *fact {
+	n := len(f.attribute.say)
+	if n < 2 {
+		return f
+	}
+	return &fact{f.attribute, f.slots, (f.wording + 1 + r.IntN(n-1)) % n}
+}
+
+// maxValues bounds the attempts at another value.
+const maxValues = 200
+
+// leaked is the asked fact with a value that its document states nowhere: what only another document's KV could tell. The
+// fact itself when no such value is found.
+func (k *kit) leaked() *fact {
+	asked, text := k.doc.questions[0].fact, evidence(k.doc.chunks, numbered)
+	for range maxValues {
+		if f := k.doc.world.revalued(k.random, asked); !quality.States(text, f.value()) {
+			return f
+		}
+	}
+	return asked
+}
+
+// revalued is the fact with another value in the same wording. Neither value states the other.
+func (w *world) revalued(r draws, f *fact) *fact {
+	for range maxValues {
+		if g := f.with(w.domain.fill(r, f.attribute.value, f.slots)); !quality.States(g.value(), f.value()) && !quality.States(f.value(), g.value()) {
+			return g
+		}
+	}
+	return f
+}
+
+func (f *fact) with(value string) *fact {
+	slots := maps.Clone(f.slots)
+	slots["v"] = value
+	return &fact{f.attribute, slots, f.wording}
+}
+
+// paraphrase: the donor states the same facts in other wordings and another order within each section, under other titles,
+// another instruction and request. A section in which a run is left, such as the end of one sentence with the beginning of
+// the next around a long name, is told again.
+func paraphrase(k *kit) (draft, error) {
+	w := k.doc.world
+	if w == nil {
+		return draft{}, errNeedsFacts
+	}
+	t := telling{
+		change: func(f *fact) *fact { return f.reworded(k.random) },
+		order:  func(facts []*fact) []*fact { return shuffled(k.random, facts) },
+		title:  func(s *section) string { return w.title(s.entity, (s.heading+1)%len(w.domain.titles)) },
+	}
+	told := make([]chunk, len(w.sections))
+	for i, s := range w.sections {
+		plain := runs(k.tokenizer, k.blockSize, evidence(k.doc.chunks[i:i+1], numbered), nil)
+		for range maxRetellings {
+			told[i] = w.passage(s, t)
+			text := evidence(told[i:i+1], lettered)
+			if overlap(plain, runs(k.tokenizer, k.blockSize, text, nil)) == 0 && (w.clashes == nil || !w.clashes(text)) {
+				break
+			}
+		}
+	}
+	q := k.doc.questions[0]
+	first, other := two(k.random, instructions)
+	request, task := two(k.random, requests)
+	d := one(base(first, evidence(told, lettered), request, k.doc.earlierQuestion().text),
+		base(other, evidence(k.doc.chunks, numbered), task, q.text), q)
+	d.metadata = map[string]any{"paraphrased_facts": len(w.facts)}
+	return d, nil
+}
+
+// maxRetellings bounds the attempts at a section; the generator throws the document away where all failed.
+const maxRetellings = 30
+
+// swapShare is the share of other facts of the kind that a swap changes too.
+const swapShare = 0.1
+
+// wrongReuse is a control: a donor that tells the world with other values, and what the recipient asks has another answer.
+func wrongReuse(k *kit, kind string, donor, recipient []chunk, leak string) (draft, error) {
+	q := k.doc.questions[0]
+	instruction, request := pick(k.random, instructions), pick(k.random, requests)
+	d := one(base(instruction, evidence(donor, numbered), request, q.text), base(instruction, evidence(recipient, numbered), request, q.text), q)
+	if leak == q.fact.value() || quality.States(d.recipient.String(), leak) || stated(leak, q.answers) {
+		return draft{}, errRedraw
+	}
+	d.metadata = map[string]any{
+		"control_kind": kind, "divergent_donor_value": leak, "expected_no_fact_leak": true, "fact_probe": q.text,
+	}
+	return d, nil
+}
+
+func swap(name, kind string) func(k *kit) (draft, error) {
+	return func(k *kit) (draft, error) {
+		w := k.doc.world
+		if w == nil {
+			return draft{}, errNeedsFacts
+		}
+		leaked := k.leaked()
+		donor := w.tell(telling{change: func(f *fact) *fact {
+			switch {
+			case f == k.doc.questions[0].fact:
+				return leaked
+			case f.attribute.kind == kind && k.random.chance(swapShare):
+				return w.revalued(k.random, f)
+			}
+			return f
+		}})
+		return wrongReuse(k, name, donor, k.doc.chunks, leaked.value())
+	}
+}
+
+// polarityFlip: a yes becomes a no. The recipient states the attribute with one polarity throughout, else the donor's value
+// would stand in it anyway.
+func polarityFlip(k *kit) (draft, error) {
+	w := k.doc.world
+	if w == nil {
+		return draft{}, errNeedsFacts
+	}
+	asked := k.doc.questions[0].fact
+	leak := w.revalued(k.random, asked).value()
+	tell := func(value string) []chunk {
+		return w.tell(telling{change: func(f *fact) *fact {
+			if f.attribute == asked.attribute {
+				return f.with(value)
+			}
+			return f
+		}})
+	}
+	return wrongReuse(k, "polarity_flip", tell(leak), tell(asked.value()), leak)
+}
+
+// sameTemplateOtherFacts: every value is another one, every word around it stays.
+func sameTemplateOtherFacts(k *kit) (draft, error) {
+	w := k.doc.world
+	if w == nil {
+		return draft{}, errNeedsFacts
+	}
+	leaked := k.leaked()
+	donor := w.tell(telling{change: func(f *fact) *fact {
+		if f == k.doc.questions[0].fact {
+			return leaked
+		}
+		return w.revalued(k.random, f)
+	}})
+	return wrongReuse(k, "same_template_other_facts", donor, k.doc.chunks, leaked.value())
+}
