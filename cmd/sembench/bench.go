@@ -13,9 +13,9 @@ import (
 
 // Settings that several live verbs share.
 var (
-	endpointFlags = []string{"base-url", "model", "engine", "engine-version", "api", "header", "extra-body", "api-key-env", "use-proxy", "timeout-seconds", "metrics-url"}
+	endpointFlags = []string{"base-url", "gateway-url", "model", "engine", "engine-version", "api", "header", "extra-body", "api-key-env", "use-proxy", "timeout-seconds", "metrics-url"}
 	protocolFlags = []string{"isolation", "reset-url", "salt", "exact-arm", "sham-donors", "aa", "repeats", "warmup", "concurrency", "donor-max-tokens", "recipient-max-tokens",
-		"post-donor-delay-ms", "canary-every", "donor-url", "worker-url", "run-id", "backend-id", "baseline-id", "resume", "calibration-pairs"}
+		"post-donor-delay-ms", "canary-every", "donor-url", "worker-url", "run-id", "backend-id", "baseline-id", "resume", "calibration-pairs", "max-total-tokens", "yes", "dry-run"}
 	evidenceFlags = []string{"connector-audit", "engine-log", "connector-kind", "max-requests"}
 	judgeFlags    = []string{"quality-threshold", "noise-floor-calibration", "noise-floor", "level", "resamples"}
 	gateFlags     = []string{"min-blended-ttft-speedup", "max-negative-control-speedup-deviation", "max-negative-control-confirmed-rate",
@@ -51,7 +51,7 @@ func bench(c *cobra.Command, s *scenario.Scenario) error {
 	}
 	p := &protocol{c: c, s: s}
 	simulate := s.BaseURL == ""
-	if err := p.begin(); err != nil {
+	if done, err := p.start(c); done || err != nil {
 		return err
 	}
 	if err := p.countOffline(ctx); err != nil {

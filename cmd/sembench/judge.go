@@ -12,6 +12,7 @@ import (
 	"sembench"
 	"sembench/internal/engine"
 	"sembench/internal/judge"
+	"sembench/internal/replay"
 	"sembench/internal/scenario"
 )
 
@@ -71,7 +72,7 @@ func (p *protocol) judge() (sembench.Result, *sembench.Evidence, error) {
 		Run: p.run(), Head: head, Items: p.items, Observations: observations, ExactElsewhere: p.flight.ExactEndpoint != nil,
 		ConnectorKind: p.s.ConnectorKind, Repeats: p.s.Repeats, Protocol: p.terms(),
 		Engine:      &sembench.EngineInfo{Kind: p.flight.Engine, Model: p.flight.Model, BaseURL: p.flight.Endpoint, Version: p.flight.EngineVersion, BootID: p.flight.BootID},
-		Environment: thisMachine(), Producer: sembench.Producer{Name: "sembench", Version: toolVersion()}, CreatedAtUTC: now(),
+		Environment: p.environment(), Producer: sembench.Producer{Name: "sembench", Version: toolVersion()}, CreatedAtUTC: now(),
 		Config: p.settings, ConfigSHA256: p.configSHA, Options: judgeOptions(p.s),
 	}
 	if in.Offline, err = readRows(p.dir.offline()); err != nil {
@@ -92,6 +93,16 @@ func (p *protocol) judge() (sembench.Result, *sembench.Evidence, error) {
 		return none, nil, usage(err, "")
 	}
 	return result, in.Evidence, sembench.WriteDocument(p.dir.result(), result)
+}
+
+// environment is this machine, with what its client adds to a time where that was measured.
+func (p *protocol) environment() sembench.Environment {
+	e := thisMachine()
+	var found replay.Instrument
+	if err := sembench.ReadDocument(p.dir.instrument(), &found); err == nil {
+		e.ClientOverheadP50MS, e.ClientOverheadP99MS = &found.AddedTTFTP50MS, &found.AddedTTFTP99MS
+	}
+	return e
 }
 
 func readRows(path string) ([]sembench.Row, error) {

@@ -68,7 +68,7 @@ judge. Writes calibration.json into the run directory.`,
 			return usage(errNoServer, hintNoServer)
 		}
 		p := &protocol{c: c, s: s}
-		if err := p.begin(); err != nil {
+		if done, err := p.start(c); done || err != nil {
 			return err
 		}
 		if err := p.preflight(c.Context()); err != nil {
@@ -92,6 +92,13 @@ func runLiveSGLangCommand() *cobra.Command {
 	return liveCommand("run-live-sglang", "sglang", "run-live with the preset for SGLang", "  sembench run-live-sglang --base-url http://127.0.0.1:30000 --manifest m.jsonl --engine-log sglang.log")
 }
 
+func runLiveGatewayCommand() *cobra.Command {
+	c := liveCommand("run-live-gateway", "auto", "run-live through a gateway: where recipients were placed", `  sembench run-live-gateway --gateway-url http://127.0.0.1:9000 --worker-url http://127.0.0.1:9001 --worker-url http://127.0.0.1:9002 --manifest m.jsonl`)
+	c.Long = `Replays recipients through a gateway and donors to its workers, and records where each recipient was placed. A semantic placement is a decision of the
+control plane; it never means that an engine reused KV.`
+	return c
+}
+
 // liveCommand is run-live with an engine preset.
 func liveCommand(name, preset, short, example string) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Example: example, Args: cobra.NoArgs,
@@ -111,11 +118,14 @@ same with the gates and the calibration that a first run needs.`}
 }
 
 func runLive(c *cobra.Command, s *scenario.Scenario) error {
+	if s.GatewayURL != "" {
+		s.BaseURL = s.GatewayURL
+	}
 	if s.BaseURL == "" {
 		return usage(errNoServer, hintNoServer)
 	}
 	p := &protocol{c: c, s: s}
-	if err := p.begin(); err != nil {
+	if done, err := p.start(c); done || err != nil {
 		return err
 	}
 	if err := p.countOffline(c.Context()); err != nil {

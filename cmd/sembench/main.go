@@ -55,7 +55,7 @@ func verbs() []*cobra.Command {
 		benchCommand(),
 		buildCommand(), auditCommand(), checksumCommand(), freezeCommand(), verifyFrozenCommand(),
 		offlineCommand(), analyzeTraceCommand(), roiCommand(),
-		verifyEndpointCommand(), calibrateCommand(), runLiveCommand(), runLiveSGLangCommand(),
+		verifyEndpointCommand(), calibrateCommand(), runLiveCommand(), runLiveSGLangCommand(), runLiveGatewayCommand(), runLoadCommand(),
 		snapshotCommand(), windowCommand(), summarizeCommand(), collectCommand(),
 		mergeCommand(), compareCommand(),
 		judgeCommand(), gatesCommand(), reportCommand(),

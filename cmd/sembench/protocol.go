@@ -43,28 +43,36 @@ type protocol struct {
 	drained                       bool
 }
 
-// begin makes the run directory with manifest and configuration, or takes up an interrupted run.
-func (p *protocol) begin() error {
+// start checks the settings, loads the items and makes the run directory. Done is true when that was all that was asked for (--dry-run).
+func (p *protocol) start(c *cobra.Command) (done bool, err error) {
 	if err := checkSettings(p.s); err != nil {
-		return err
+		return false, err
 	}
+	if !p.s.Resume {
+		if p.items, err = p.load(); err != nil {
+			return false, err
+		}
+		if done, err := p.planned(c.OutOrStdout()); done || err != nil {
+			return done, err
+		}
+	}
+	return false, p.begin()
+}
+
+// begin makes the run directory with manifest and configuration, or takes up an interrupted run.
+func (p *protocol) begin() (err error) {
 	p.runID = p.s.RunID
 	if p.runID == "" {
 		p.runID = newRunID(time.Now())
 	}
 	p.settings, p.configSHA = p.s.Effective(), p.s.SHA256()
-	items, err := p.load()
-	if err != nil {
-		return err
-	}
 	if p.dir, err = openRunDir(p.s.Output, p.runID, p.s.Resume); err != nil {
 		return err
 	}
 	if p.s.Resume {
 		return p.takeUp()
 	}
-	p.items = items
-	if err := writeManifest(p.c, p.dir.manifest(), items); err != nil {
+	if err := writeManifest(p.c, p.dir.manifest(), p.items); err != nil {
 		return err
 	}
 	if err := sembench.WriteFile(p.dir.config(), p.s.WriteYAML); err != nil {
@@ -78,12 +86,9 @@ func (p *protocol) begin() error {
 	return nil
 }
 
-// load gives the items of --manifest, of --from, or of the built-in profile. A resumed run has its own manifest already.
+// load gives the items of --manifest, of --from, or of the built-in profile.
 func (p *protocol) load() ([]sembench.Item, error) {
-	switch {
-	case p.s.Resume:
-		return nil, nil
-	case p.s.Manifest != "":
+	if p.s.Manifest != "" {
 		items, _, err := loadManifest(p.c, p.s.Manifest)
 		if err != nil {
 			return nil, err
@@ -174,12 +179,26 @@ func (p *protocol) live(ctx context.Context) error {
 			p.kept = append(p.kept, newKeeper(from, to))
 		}
 	}
-	for _, step := range []func(context.Context) error{p.preflight, p.calibrate, p.measure} {
+	for _, step := range []func(context.Context) error{p.instrument, p.preflight, p.calibrate, p.measure} {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// instrument measures what this client itself adds to a time on this machine.
+func (p *protocol) instrument(ctx context.Context) error {
+	if p.s.Resume {
+		if _, err := os.Stat(p.dir.instrument()); err == nil {
+			return nil
+		}
+	}
+	found, err := replay.Measure(ctx)
+	if err != nil {
+		return fmt.Errorf("measuring this client itself: %w", err)
+	}
+	return sembench.WriteDocument(p.dir.instrument(), found)
 }
 
 // preflight finds out whether and how the endpoint can be measured.
@@ -196,6 +215,11 @@ func (p *protocol) preflight(ctx context.Context) error {
 		return endpointError(err)
 	}
 	p.cfg = p.flight.Apply(p.cfg)
+	count, err := tokenCounter(p.s)
+	if err != nil {
+		return err
+	}
+	p.flight.Checks = append(p.flight.Checks, replay.CheckTokenizer(ctx, p.cfg, p.items, count), replay.CheckLengths(p.flight, p.cfg, p.items, count))
 	if !p.s.Quiet {
 		for _, check := range p.flight.Checks {
 			if check.Hint != "" {
@@ -204,6 +228,15 @@ func (p *protocol) preflight(ctx context.Context) error {
 		}
 	}
 	return sembench.WriteDocument(p.dir.preflight(), p.flight)
+}
+
+// tokenCounter counts the tokens of a text with the run's tokenizer.
+func tokenCounter(s *scenario.Scenario) (func(string) int, error) {
+	tk, err := token.Open(s.Tokenizer)
+	if err != nil {
+		return nil, usage(err, "")
+	}
+	return func(text string) int { return len(tk.Encode(nil, text)) }, nil
 }
 
 // endpointError gives a pre-flight's refusal its exit code and hint.

@@ -51,7 +51,16 @@ func (e estimator) with(k kinds) stat.Options {
 // three makes the three readings of a speedup that stand together (contract, section 7).
 func (e estimator) three(x []float64, k kinds) (mean, median, geomean *sembench.CI) {
 	o := e.with(k)
-	return ci(stat.Mean(x, o), "pair"), ci(stat.Median(x, o), "pair"), ci(stat.GeoMean(x, o), "pair")
+	return aboveZero(ci(stat.Mean(x, o), "pair")), ci(stat.Median(x, o), "pair"), ci(stat.GeoMean(x, o), "pair")
+}
+
+// aboveZero ends an interval of a mean of ratios at 0: a symmetric interval over few pairs may reach below what a ratio can be, and cutting
+// that off changes no coverage.
+func aboveZero(c *sembench.CI) *sembench.CI {
+	if c != nil && c.Lo != nil && *c.Lo < 0 {
+		c.Lo = new(0.0)
+	}
+	return c
 }
 
 func (e estimator) hodgesLehmann(ratios []float64, k kinds) *sembench.CI {
