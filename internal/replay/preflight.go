@@ -214,6 +214,9 @@ func (f *flight) ask(ctx context.Context, base, text string, s salt, maxTokens i
 func (f *flight) generate(ctx context.Context) error {
 	for range 3 {
 		o := f.ask(ctx, f.cfg.BaseURL, "Count from one to five in words.", salt{}, 8)
+		if wait, again := retryDonor(o); again && f.cfg.Sleep(ctx, wait) == nil { // nothing is measured yet: a busy server gets a second chance
+			o = f.ask(ctx, f.cfg.BaseURL, "Count from one to five in words.", salt{}, 8)
+		}
 		if o.Error == nil {
 			continue
 		}
