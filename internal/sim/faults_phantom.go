@@ -99,7 +99,7 @@ func phantomFaults() []Fault {
 		},
 		{
 			Name: "response_cache", Does: "A prompt that was answered before is answered from a cache of responses that no reset reaches; no KV is involved and none is reported.",
-			Check: "order_effect", Naive: "whichever twin comes second is fast: a speedup of half of all pairs, without reuse",
+			Check: "isolation_canary", Naive: "a prompt that any phase sent before is fast in both arms, and whichever twin comes second is fast otherwise",
 			install: responseCache,
 		},
 	}

@@ -109,7 +109,7 @@ func timingFaults() []Fault {
 		},
 		{
 			Name: "drift_over_run", Value: "growth per 100 requests", Default: 0.2, Does: "Every request takes a little longer than the one before.",
-			Check: "order_effect", Naive: "the second arm of every pair looks slower; with one fixed order that is a bias",
+			Naive: "the second arm of every pair looks slower; with one fixed order that is a bias",
 			install: func(*Engine, float64) hooks {
 				return hooks{charge: func(c *call, t *charge) {
 					c.act()

@@ -4,7 +4,7 @@ import "net/http"
 
 // transportFaults: what happens between the engine and the client.
 func transportFaults() []Fault {
-	const share, lost = "share of requests", "failed requests count as short successes: TTFT and error rate too low"
+	const share, lost = "share of requests, after the first 24", "failed requests count as short successes: TTFT and error rate too low"
 	return []Fault{
 		{
 			Name: "inband_error", Value: share, Default: 0.2, Does: "After status 200 and one chunk the stream carries an error object and ends as if all were well.",
@@ -48,7 +48,7 @@ func transportFaults() []Fault {
 			install: struck(func(d *delivery) { d.group = 8 }),
 		},
 		{
-			Name: "gzip", Value: share, Default: 1, Does: "The response is compressed although the client asked for none.", Check: "pairs_valid",
+			Name: "gzip", Value: share, Default: 0.7, Does: "The response is compressed although the client asked for none.", Check: "pairs_valid",
 			Naive:   "nothing decodes, or a client that unpacks in blocks reads TTFT too long",
 			install: struck(func(d *delivery) { d.gzip = true }),
 		},
@@ -60,11 +60,15 @@ func transportFaults() []Fault {
 	}
 }
 
-// struck changes the delivery of a share of the jobs.
+// spared is how many requests of a process a fault that strikes only a share of them leaves alone: a pre-flight has to pass for a
+// fault to be met in the run.
+const spared = 24
+
+// struck changes the delivery of a share of the jobs: of all of them at a share of 1, otherwise of those after the first.
 func struck(change func(d *delivery)) func(*Engine, float64) hooks {
 	return func(*Engine, float64) hooks {
 		return hooks{deliver: func(c *call, d *delivery) {
-			if c.chance(c.value) {
+			if c.value >= 1 || c.j.index >= spared && c.chance(c.value) {
 				c.act()
 				change(d)
 			}

@@ -10,8 +10,8 @@ import (
 func wrongFaults() []Fault {
 	return []Fault{
 		{
-			Name: "controls_fire", Value: "share of lookup misses", Default: 1,
-			Does:  "A lookup that finds nothing takes the newest donor for half of what is left, and answers from it.",
+			Name: "controls_fire", Value: "least prompt tokens", Default: 256,
+			Does:  "A lookup for a long prompt that finds nothing takes the newest long donor for half of what is left, and answers from it.",
 			Check: "controls_quiet", Naive: "hit rate and speedup of unrelated prompts count as gain",
 			install: controlsFire,
 		},
@@ -38,7 +38,7 @@ func wrongFaults() []Fault {
 		},
 		{
 			Name: "cross_tenant_donor", Does: "The prefix cache ignores cache_salt: tenants, and steps isolated by salt, share blocks.",
-			Check: "isolation_canary", Naive: "cold arms hit what other salts left; one tenant's text serves another",
+			Naive: "cold arms hit what other salts left; one tenant's text serves another",
 			install: func(*Engine, float64) hooks {
 				return hooks{before: func(c *call) {
 					if c.j.salt != "" {
@@ -54,29 +54,24 @@ func wrongFaults() []Fault {
 			install: ownTwin,
 		},
 		{
-			Name: "prefix_collision", Does: "A block's hash covers only the prompt's first block and its place, so that prompts with one template share everything.",
-			Check: "controls_quiet", Naive: "confirmed reuse near 1 for everything that begins alike, controls included",
-			install: func(*Engine, float64) hooks {
-				return hooks{before: func(c *call) {
-					hashes := c.j.hashes
-					for i := 1; i < len(hashes); i++ {
-						c.act()
-						hashes[i] = xxh3.Hash128(append(hashes[0][:], byte(i), byte(i>>8), byte(i>>16))).Bytes()
-					}
-				}}
-			},
+			Name: "prefix_collision", Does: "A block's hash covers only the prompt's first block and its place, so that prompts that begin alike share everything, and the answer is the other prompt's.",
+			Check: "exact_reuse_is_exact", Naive: "confirmed reuse and speedup grow with every prompt that begins alike, though none of it is the same text",
+			install: prefixCollision,
 		},
 	}
 }
 
-func controlsFire(_ *Engine, share float64) hooks {
+func controlsFire(_ *Engine, least float64) hooks {
 	return hooks{
 		decide: func(c *call, d *decision) {
-			if d.semantic > 0 || !d.lookedUp || len(c.e.donors.order) == 0 || !c.chance(share) {
+			if d.semantic > 0 || !d.lookedUp || len(c.e.donors.order) == 0 {
 				return
 			}
 			size := c.e.cfg.BlockSize
 			newest := c.e.donors.order[len(c.e.donors.order)-1]
+			if float64(min(d.prompt, len(newest.ids))) < least {
+				return
+			}
 			from := d.prefix + d.offload
 			length := min((reusable(d.prompt, size)-from)/2, len(newest.ids)) / size * size
 			if length < c.e.cfg.MinSemanticTokens {
@@ -139,6 +134,32 @@ func ownTwin(*Engine, float64) hooks {
 				}
 			}
 			kept = nil
+		},
+	}
+}
+
+func prefixCollision(*Engine, float64) hooks {
+	texts := map[blockHash]string{} // what was stored last under a first block; a handful of beginnings
+	return hooks{
+		before: func(c *call) {
+			hashes := c.j.hashes
+			for i := 1; i < len(hashes); i++ {
+				c.act()
+				hashes[i] = xxh3.Hash128(append(hashes[0][:], byte(i), byte(i>>8), byte(i>>16))).Bytes()
+			}
+		},
+		answer: func(c *call, o *output) {
+			if len(c.j.hashes) < 2 {
+				return
+			}
+			first := c.j.hashes[0]
+			if text, ok := texts[first]; ok && c.j.decision.prefix > c.e.cfg.BlockSize {
+				*o = c.e.cut(reply(text, c.j.question), c.j.limit, c.j.fill)
+			}
+			if len(texts) >= c.e.cfg.CapacityBlocks {
+				clear(texts)
+			}
+			texts[first] = c.j.text
 		},
 	}
 }

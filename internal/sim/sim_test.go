@@ -434,7 +434,7 @@ func TestRoleChunkEarly(t *testing.T) {
 func TestInbandError(t *testing.T) {
 	r := start(t, Config{Faults: []string{"inband_error=0.5"}})
 	failed := 0
-	for range 40 {
+	for range spared + 40 {
 		body := chatBody("How deep is the lake?")
 		body["stream"] = true
 		status, text := r.post("/v1/chat/completions", body, "")
