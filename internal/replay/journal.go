@@ -23,7 +23,7 @@ type Journal struct {
 	file   *os.File
 	seq    int64
 	done   map[string]map[string]bool // pair id → arms whose recipient is accounted for
-	passes int                        // canary passes begun
+	passes int                        // canary passes and prefix measurements begun
 	resume int                        // how often the run was taken up again
 }
 
@@ -137,7 +137,7 @@ func cutTornTail(file *os.File) error {
 // note keeps what a line means for going on.
 func (j *Journal) note(o sembench.Observation) {
 	j.seq = max(j.seq, o.Seq+1)
-	if o.Arm == armCanary && o.Position+1 > j.passes {
+	if (o.Arm == armCanary || o.Arm == armProbe) && o.Position+1 > j.passes {
 		j.passes = o.Position + 1
 	}
 	if o.Superseded || o.Role != sembench.RoleRecipient || o.Status == sembench.StatusNotSent || o.PairID == "" {
@@ -167,7 +167,7 @@ func (j *Journal) complete(pair string, arms []string) bool {
 	return true
 }
 
-// nextPass numbers a canary pass.
+// nextPass numbers a canary pass or the measurement of a prefix.
 func (j *Journal) nextPass() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()

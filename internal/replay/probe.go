@@ -48,7 +48,7 @@ func (r *runner) probing(ctx context.Context, base string, what prompt, item sem
 	r.mu.Unlock()
 	known.once.Do(func() {
 		pass := r.journal.nextPass()
-		p := place{base: base, arm: armCanary, item: "prefix-" + digest, position: pass, attempt: r.journal.Resumes()}
+		p := place{base: base, arm: armProbe, item: "prefix-" + digest, position: pass, attempt: r.journal.Resumes()}
 		_, s, _ := r.isolate(ctx, base, "prefix", digest, fmt.Sprint(pass))
 		p.role = "probe"
 		r.log(r.send(ctx, p, first, s, 1))

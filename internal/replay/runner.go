@@ -14,6 +14,7 @@ import (
 // Arms of requests that belong to no pair.
 const (
 	armCanary = "canary"
+	armProbe  = "probe" // the measurement of a prefix
 	armWarmup = "warmup"
 )
 
