@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 const (
@@ -33,6 +34,11 @@ type openAIRequest struct {
 	StreamOptions       struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
+	// Logprobs is a boolean in chats, a number in completions.
+	Logprobs    json.RawMessage `json:"logprobs"`
+	TopLogprobs int             `json:"top_logprobs"`
+	Stop        json.RawMessage `json:"stop"`
+
 	IgnoreEOS bool   `json:"ignore_eos"`
 	CacheSalt string `json:"cache_salt"`
 	ExtraKey  string `json:"extra_key"` // SGLang's name for it
@@ -111,8 +117,51 @@ func (e *Engine) complete(w http.ResponseWriter, r *http.Request, endpoint strin
 		fail(w, err)
 		return
 	}
+	logprobs, err := q.wanted(endpoint)
+	if err != nil {
+		fail(w, err)
+		return
+	}
 	j.arrival = arrival
-	e.serve(w, r, j, &openAIStream{e: e, j: j, chat: endpoint == endpointChat, stream: q.Stream, usage: q.StreamOptions.IncludeUsage, created: arrival.Unix()})
+	e.serve(w, r, j, &openAIStream{
+		e: e, j: j, chat: endpoint == endpointChat, stream: q.Stream, usage: q.StreamOptions.IncludeUsage, created: arrival.Unix(), logprobs: logprobs,
+	})
+}
+
+// wanted is how many alternatives the request wants for each token; nil: it wants no log probabilities.
+func (q *openAIRequest) wanted(endpoint string) (*int, error) {
+	var flag bool
+	n := q.TopLogprobs
+	switch {
+	case !given(q.Logprobs):
+		return nil, nil
+	case endpoint == endpointChat && json.Unmarshal(q.Logprobs, &flag) == nil:
+		if !flag {
+			return nil, nil
+		}
+	case endpoint == endpointCompletions && json.Unmarshal(q.Logprobs, &n) == nil:
+	default:
+		return nil, badRequest("logprobs", "logprobs: want true or false in a chat, a number in a completion")
+	}
+	if n < 0 || n > maxTopLogprobs {
+		return nil, badRequest("top_logprobs", "%d log probabilities for each token: want 0 to %d", n, maxTopLogprobs)
+	}
+	return &n, nil
+}
+
+// stops are the texts at which an answer ends: one or several.
+func (q *openAIRequest) stops() ([]string, error) {
+	var one string
+	var list []string
+	switch {
+	case !given(q.Stop):
+		return nil, nil
+	case json.Unmarshal(q.Stop, &one) == nil:
+		return []string{one}, nil
+	case json.Unmarshal(q.Stop, &list) == nil:
+		return list, nil
+	}
+	return nil, badRequest("stop", "stop: want a string or a list of strings")
 }
 
 // newJob checks a request and turns it into a job. Nothing of it has reached the engine yet.
@@ -146,12 +195,16 @@ func (e *Engine) newJob(q *openAIRequest, endpoint, header string) (*job, error)
 			j.limit = *n
 		}
 	}
+	stops, err := q.stops()
+	if err != nil {
+		return nil, err
+	}
 	j.id = e.requestID(endpoint, header, q.RequestID)
-	return j, e.fill(j, p)
+	return j, e.fill(j, p, stops...)
 }
 
 // fill gives a job its prompt and its own answer, or reports that it does not fit the model.
-func (e *Engine) fill(j *job, p prompt) error {
+func (e *Engine) fill(j *job, p prompt, stops ...string) error {
 	switch {
 	case j.limit < 1:
 		return badRequest("max_tokens", "max_tokens must be at least 1, got %d", j.limit)
@@ -163,7 +216,14 @@ func (e *Engine) fill(j *job, p prompt) error {
 	}
 	j.ids, j.text, j.question = p.ids, p.plain, p.question
 	j.hashes = chain(p.ids, e.cfg.BlockSize, j.salt)
-	j.out = e.cut(reply(p.plain, p.question), j.limit, j.fill)
+	answer := reply(p.plain, p.question)
+	for _, s := range stops {
+		// An answer that would begin with the stop text stays: it is never empty.
+		if i := strings.Index(answer, s); i > 0 {
+			answer = answer[:i]
+		}
+	}
+	j.out = e.cut(answer, j.limit, j.fill)
 	return nil
 }
 

@@ -14,6 +14,9 @@ type openAIStream struct {
 	stream  bool
 	usage   bool
 	created int64
+	// logprobs is how many alternatives are told for each token; nil: nothing is.
+	logprobs *int
+	sent     int // chunks
 }
 
 func (s *openAIStream) streamed() bool      { return s.stream }
@@ -42,7 +45,7 @@ func (s *openAIStream) open(buf []byte) []byte {
 }
 
 // event adds one event with one choice.
-func (s *openAIStream) event(buf []byte, role bool, text, reason string) []byte {
+func (s *openAIStream) event(buf []byte, role bool, text, reason string, logprobs []byte) []byte {
 	buf = s.open(append(buf, "data: "...))
 	buf = append(buf, `,"choices":[{"index":0,`...)
 	switch {
@@ -56,7 +59,8 @@ func (s *openAIStream) event(buf []byte, role bool, text, reason string) []byte 
 		buf = append(buf, `"text":`...)
 		buf = appendString(buf, text)
 	}
-	buf = append(buf, `,"logprobs":null,"finish_reason":`...)
+	buf = append(append(buf, `,"logprobs":`...), logprobs...)
+	buf = append(buf, `,"finish_reason":`...)
 	if reason == "" {
 		buf = append(buf, "null"...)
 	} else {
@@ -69,15 +73,22 @@ func (s *openAIStream) head(buf []byte) []byte {
 	if !s.chat {
 		return buf
 	}
-	return s.event(buf, true, "", "")
+	return s.event(buf, true, "", "", null)
 }
 
 func (s *openAIStream) chunk(buf []byte, text string) []byte {
-	return s.event(buf, false, text, "")
+	from := s.sent
+	for n := 0; n < len(text) && s.sent < len(s.j.out.chunks); s.sent++ {
+		n += len(s.j.out.chunks[s.sent])
+	}
+	return s.event(buf, false, text, "", s.logprobsJSON(from, s.sent))
 }
 
+// null is no logprobs.
+var null = []byte("null")
+
 func (s *openAIStream) tail(buf []byte) []byte {
-	buf = s.event(buf, false, "", s.j.out.reason)
+	buf = s.event(buf, false, "", s.j.out.reason, null)
 	if s.usage && s.j.delivery.usageTwice {
 		buf = s.open(append(buf, "data: "...))
 		buf = fmt.Appendf(buf, `,"choices":[],"usage":{"prompt_tokens":%d,"total_tokens":%d,"completion_tokens":%d,"prompt_tokens_details":null}}`+"\n\n",
@@ -112,7 +123,8 @@ func (s *openAIStream) whole() []byte {
 		buf = append(buf, `"text":`...)
 		buf = appendString(buf, s.j.out.text)
 	}
-	buf = append(buf, `,"logprobs":null,"finish_reason":`...)
+	buf = append(append(buf, `,"logprobs":`...), s.logprobsJSON(0, len(s.j.out.chunks))...)
+	buf = append(buf, `,"finish_reason":`...)
 	buf = append(appendString(buf, s.j.out.reason), `}],"usage":`...)
 	buf = append(buf, s.e.voice.usage(s.j)...)
 	buf = append(buf, s.e.voice.extras(s.j)...)
