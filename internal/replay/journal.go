@@ -23,6 +23,7 @@ type Journal struct {
 	file   *os.File
 	seq    int64
 	done   map[string]map[string]bool // pair id → arms whose recipient is accounted for
+	canary map[string]bool            // canary pass → it came to its end
 	passes int                        // canary passes and prefix measurements begun
 	resume int                        // how often the run was taken up again
 }
@@ -36,7 +37,7 @@ const resumesKey = "resumes"
 // whole one. Resuming a run that never began begins it.
 func OpenJournal(path string, head sembench.JournalHead, resume bool) (*Journal, error) {
 	head.Schema = sembench.ObservationsSchema
-	j := &Journal{path: path, head: head, done: map[string]map[string]bool{}}
+	j := &Journal{path: path, head: head, done: map[string]map[string]bool{}, canary: map[string]bool{}}
 	_, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -140,6 +141,9 @@ func (j *Journal) note(o sembench.Observation) {
 	if (o.Arm == armCanary || o.Arm == armProbe) && o.Position+1 > j.passes {
 		j.passes = o.Position + 1
 	}
+	if o.Arm == armCanary {
+		j.canary[o.ItemID] = j.canary[o.ItemID] || o.Isolation != nil
+	}
 	if o.Superseded || o.Role != sembench.RoleRecipient || o.Status == sembench.StatusNotSent || o.PairID == "" {
 		return
 	}
@@ -202,9 +206,12 @@ func (j *Journal) Close() error {
 	return errors.Join(j.Sync(), j.file.Close())
 }
 
-// supersede marks all lines of the pairs for which again is true as superseded and notes the number of resumes in the
-// head. Lines outside pairs (canaries, warm-up) stay: they were sent and say something.
-func (j *Journal) supersede(again func(pair string) bool) error {
+// unfinished tells that a line belongs to a canary pass that was cut off: nobody can judge it, and the next pass stands
+// for it.
+func (j *Journal) unfinished(o sembench.Observation) bool { return o.Arm == armCanary && !j.canary[o.ItemID] }
+
+// supersede marks the lines for which again is true as superseded and notes the number of resumes in the head.
+func (j *Journal) supersede(again func(o sembench.Observation) bool) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	old, err := os.Open(j.path)
@@ -227,12 +234,12 @@ func (j *Journal) supersede(again func(pair string) bool) error {
 		if _, err := w.Write(append(sembench.Marshal(j.head), '\n')); err != nil {
 			return err
 		}
-		fresh := Journal{done: done}
+		fresh := Journal{done: done, canary: map[string]bool{}}
 		for o, err := range lines {
 			if err != nil {
 				return err
 			}
-			o.Superseded = o.Superseded || o.PairID != "" && again(o.PairID)
+			o.Superseded = o.Superseded || again(o)
 			fresh.note(o)
 			if _, err := w.Write(append(sembench.Marshal(o), '\n')); err != nil {
 				return err

@@ -82,6 +82,7 @@ func TestKillAndResume(t *testing.T) {
 		}
 		j := openTestJournal(t, true, path)
 		accounted(t, readBack(t, j), 2*killedItems)
+		wholePasses(t, readBack(t, j))
 		e.mu.Lock()
 		for id, n := range e.ids {
 			if n != 1 {
@@ -146,4 +147,20 @@ func tear(t *testing.T, path string, random *rand.Rand) (cut, inPair bool) {
 		return true, false
 	}
 	return false, strings.Contains(body[start:], `"pair_id": "item`) && !strings.Contains(body[start:], `"order": 1, `)
+}
+
+// wholePasses checks that every canary pass that counts came to its end.
+func wholePasses(t *testing.T, lines []sembench.Observation) {
+	t.Helper()
+	ended := map[string]bool{}
+	for _, o := range lines {
+		if o.Arm == armCanary && !o.Superseded {
+			ended[o.ItemID] = ended[o.ItemID] || o.Isolation != nil
+		}
+	}
+	for pass, ok := range ended {
+		if !ok {
+			t.Errorf("%s has no end and counts", pass)
+		}
+	}
 }

@@ -84,7 +84,8 @@ func (r *runner) run(ctx context.Context, plans []pairPlan) (Summary, error) {
 		for _, p := range plans {
 			unfinished[p.id] = !complete(p)
 		}
-		if err := r.journal.supersede(func(pair string) bool { return unfinished[pair] }); err != nil {
+		again := func(o sembench.Observation) bool { return unfinished[o.PairID] || r.journal.unfinished(o) }
+		if err := r.journal.supersede(again); err != nil {
 			return r.summary, err
 		}
 	}
@@ -250,7 +251,7 @@ func (r *runner) pair(ctx context.Context, p pairPlan) (odd bool) {
 		if attempt > r.journal.Resumes() {
 			return odd
 		}
-		r.keep(r.journal.supersede(func(pair string) bool { return pair == p.id }))
+		r.keep(r.journal.supersede(func(o sembench.Observation) bool { return o.PairID == p.id }))
 		r.restore(counted)
 		attempt = r.journal.Resumes() + 1
 	}
