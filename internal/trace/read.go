@@ -296,8 +296,8 @@ func (s *Source) texts(yield func(Request, error) bool) {
 			}
 			continue
 		}
-		for _, text := range record.Requests() {
-			if !yield(Request{ArrivalMS: record.ArrivalMS, OutputTokens: record.OutputTokens, Tenant: record.Tenant, Session: record.Session, Text: text}, nil) {
+		for _, request := range record.Requests() {
+			if !yield(Request{ArrivalMS: record.ArrivalMS, OutputTokens: record.OutputTokens, Tenant: record.Tenant, Session: record.Session, Text: request.Text}, nil) {
 				return
 			}
 		}

@@ -46,9 +46,12 @@ func Build(o Options) ([]sembench.Item, sembench.BuildReport, error) {
 	if err != nil {
 		return nil, sembench.BuildReport{}, err
 	}
+	if o.Profile == "stream" {
+		return o.stream()
+	}
 	plan, known := profiles[o.Profile]
 	if !known {
-		return nil, sembench.BuildReport{}, fmt.Errorf("building manifest: profile %q is unknown: use smoke, dev, test or live", o.Profile)
+		return nil, sembench.BuildReport{}, fmt.Errorf("building manifest: profile %q is unknown: use smoke, dev, test, live or stream", o.Profile)
 	}
 	list, err := plan.list(o)
 	if err != nil {
@@ -62,6 +65,25 @@ func Build(o Options) ([]sembench.Item, sembench.BuildReport, error) {
 	items = shuffled(drawsFor(o.Seed, o.Profile, "order"), items)
 	report := sembench.BuildReport{Recipe: o.recipe(), Redrawn: g.redrawn}
 	return o.finish(items, report)
+}
+
+// stream is a stream workload of MaxItems requests (200 when 0). A sample of a stream would be no stream.
+func (o Options) stream() ([]sembench.Item, sembench.BuildReport, error) {
+	if len(o.Transforms) > 0 {
+		return nil, sembench.BuildReport{}, fmt.Errorf("building manifest: profile stream has traffic classes of its own: leave transforms out")
+	}
+	n, named := o.MaxItems, o.Bands
+	if n == 0 {
+		n = streamRequests
+	}
+	if len(named) == 0 {
+		named = streamBands
+	}
+	items, err := newGenerator(o, nil).stream(n, named)
+	if err != nil {
+		return nil, sembench.BuildReport{}, fmt.Errorf("building manifest: %w", err)
+	}
+	return o.finish(items, sembench.BuildReport{Recipe: o.recipe()})
 }
 
 // list is every item that a profile asks for, transforms in the table's order.
@@ -99,7 +121,7 @@ func (o Options) finish(items []sembench.Item, report sembench.BuildReport) ([]s
 	switch {
 	case o.Head > 0:
 		items = Head(items, o.Head)
-	case o.MaxItems > 0:
+	case o.MaxItems > 0 && !isStream(items):
 		items = Sample(items, o.MaxItems, o.Seed)
 	}
 	report.Items = len(items)
@@ -110,6 +132,10 @@ func (o Options) finish(items []sembench.Item, report sembench.BuildReport) ([]s
 		return items, report, fmt.Errorf("building manifest: %w", &GuardError{report.Audit})
 	}
 	return items, report, nil
+}
+
+func isStream(items []sembench.Item) bool {
+	return len(items) > 0 && items[0].TransformName() == "stream"
 }
 
 // identity is the SHA-256 of the manifest that WriteManifest makes of items.

@@ -207,7 +207,7 @@ func TestManySeedsPass(t *testing.T) {
 
 func TestBuildRefuses(t *testing.T) {
 	for want, o := range map[string]Options{
-		`building manifest: profile "big" is unknown: use smoke, dev, test or live`:                    {Profile: "big"},
+		`building manifest: profile "big" is unknown: use smoke, dev, test, live or stream`:            {Profile: "big"},
 		`building manifest: length band "3k" is unknown: use 1k, 2k, 4k, 8k, 16k, 32k`:                 {Bands: []string{"3k"}},
 		`building manifest: split "train" is unknown: use dev, test or live`:                           {Split: "train"},
 		`building manifest: block size, max items and head must not be negative`:                       {MaxItems: -1},

@@ -27,6 +27,8 @@ type question struct {
 	text    string
 	answers []string
 	fact    *fact
+	// letter names the right choice where the question lists choices.
+	letter string
 }
 
 // earlierQuestion is what a donor asks where it must differ from the recipient.

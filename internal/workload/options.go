@@ -10,7 +10,7 @@ import (
 
 // Options say what to build; the zero value is the smoke workload.
 type Options struct {
-	// Profile is smoke (default), dev, test or live; not used by FromSource.
+	// Profile is smoke (default), dev, test, live or stream; not used by FromSource.
 	Profile string
 	Seed    uint64
 	// Transforms are names of TransformNames; empty means the profile's own, for a source the first eight.
@@ -23,7 +23,8 @@ type Options struct {
 	TokenizerSpec string
 	// BlockSize in tokens; 0 means 16.
 	BlockSize int
-	// MaxItems takes a stratified sample of that size; Head instead the first items. 0 means all.
+	// MaxItems takes a stratified sample of that size, of a stream the first requests; Head takes the first items. 0 means
+	// all, for a generated stream 200.
 	MaxItems, Head int
 	// Split keeps one part of a source: dev, test or live (by hash of the source id); "" keeps all.
 	Split string

@@ -16,6 +16,7 @@ import (
 // Reasons why an item of a source is left out.
 const (
 	reasonNoQuestion   = "no_question"
+	reasonNoRequest    = "no_request_in_a_log"
 	reasonNoAnswers    = "answers_absent"
 	reasonAnswer       = "answer_missing"
 	reasonShares       = "shares_a_run_with_another_record"
@@ -33,7 +34,8 @@ var firstEight = []string{
 
 // FromSource makes a manifest of a file of your own: each record undergoes each transform. format is one of
 // dataset.Formats, "" recognises it. Records that break a guard are left out by reason, so that what remains is clean:
-// no answer in the text, or a run of a block's length shared with another record. Under Options.Strict they are an
+// no answer in the text, or a run of a block's length shared with another record. Logs and chats become a stream workload
+// of their requests instead, which may share what they like. Under Options.Strict they are an
 // error instead. A record that cannot be read is an error (*sembench.Problems) and nothing is made.
 func FromSource(r io.Reader, name, format string, o Options) ([]sembench.Item, sembench.BuildReport, error) {
 	o.Profile = "from"
@@ -54,6 +56,9 @@ func FromSource(r io.Reader, name, format string, o Options) ([]sembench.Item, s
 	if err := s.read(r, name, format); err != nil {
 		return nil, s.report, err
 	}
+	if len(s.log) > 0 {
+		return s.finishStream(name)
+	}
 	kept := s.clean()
 	if o.Strict && len(s.report.Found) > 0 {
 		return nil, s.report, fmt.Errorf("building manifest: %s breaks guards: %s: build without strict to leave them out", name, counts(s.report.Found))
@@ -63,6 +68,21 @@ func FromSource(r io.Reader, name, format string, o Options) ([]sembench.Item, s
 		return nil, s.report, fmt.Errorf("building manifest: no item of %s is left: %s", name, counts(s.report.Excluded))
 	}
 	return o.finish(items, s.report)
+}
+
+// finishStream makes the manifest of a log.
+func (s *source) finishStream(name string) ([]sembench.Item, sembench.BuildReport, error) {
+	for _, doc := range s.documents {
+		s.exclude(reasonNoRequest, doc.source)
+	}
+	items, err := s.stream(name)
+	if err != nil {
+		return nil, s.report, err
+	}
+	if len(items) == 0 {
+		return nil, s.report, fmt.Errorf("building manifest: no request of %s is left: %s", name, counts(s.report.Excluded))
+	}
+	return s.options.finish(items, s.report)
 }
 
 func counts(of map[string]int) string {
@@ -79,6 +99,8 @@ type source struct {
 	documents []document
 	// runs of each document's chunks and question
 	runs [][]uint64
+	// log has the requests of a source that holds conversations or prompts
+	log []logged
 }
 
 func (s *source) exclude(reason, id string) {
@@ -100,6 +122,10 @@ func (s *source) read(r io.Reader, name, format string) error {
 			continue
 		}
 		records++
+		if record.Prompt != "" || len(record.Messages) > 0 {
+			s.log = append(s.log, requestsOf(record)...)
+			continue
+		}
 		doc := s.document(record, name)
 		switch {
 		case o.Split != "" && splitOf(doc.source) != o.Split:
@@ -128,23 +154,28 @@ func (o Options) license() string {
 	return o.License
 }
 
+// datasetOf is what items of a source are called after: its file name up to the first dot.
+func (o Options) datasetOf(name string) string {
+	if o.Dataset != "" {
+		return o.Dataset
+	}
+	base, _, _ := strings.Cut(path.Base(name), ".")
+	return base
+}
+
 func (s *source) document(record dataset.Record, name string) document {
 	o := s.options
-	dataset := o.Dataset
-	if dataset == "" {
-		dataset, _, _ = strings.Cut(path.Base(name), ".")
-	}
 	id := record.ID
 	if id == "" {
 		id = fmt.Sprintf("record-%05d", record.Number)
 	}
-	doc := document{dataset: dataset, source: id, domain: record.Domain, language: record.Language, license: o.license()}
+	doc := document{dataset: o.datasetOf(name), source: id, domain: record.Domain, language: record.Language, license: o.license()}
 	for _, p := range record.Passages {
 		doc.chunks = append(doc.chunks, chunk{p.Title, p.Text})
 	}
 	for _, q := range record.Questions {
 		if q.Text != "" {
-			doc.questions = append(doc.questions, question{text: q.Text, answers: q.Answers})
+			doc.questions = append(doc.questions, question{text: q.Text, answers: q.Answers, letter: q.Letter})
 		}
 	}
 	return doc
@@ -175,7 +206,7 @@ func (s *source) clean() (kept []int) {
 			reason = reasonDuplicate
 		case len(answers) == 0:
 			reason = reasonNoAnswers
-		case !stated(text, answers):
+		case doc.questions[0].letter == "" && !stated(text, answers):
 			reason = reasonAnswer
 		}
 		ids[doc.source], bodies[text+doc.questions[0].text] = true, true

@@ -114,6 +114,25 @@ reading f.jsonl: record 4: line 4, column 11: unexpected "}"`
 	}
 }
 
+// Multiple choice: the question carries the choices, the letter goes into the metadata.
+func TestMultipleChoiceSource(t *testing.T) {
+	line := func(id, word string) string {
+		return fmt.Sprintf(`{"_id": %q, "domain": "Law", "question": "Which?", "choice_A": "one", "choice_B": "two", "choice_C": "three", "choice_D": "four", "answer": "C", "context": %q}`, id, words(word, 400)+"\n\n"+words(word+"x", 400)) + "\n"
+	}
+	items, report, err := FromSource(strings.NewReader(line("a", "p")+line("b", "q")), "v2.jsonl", "", Options{Tokenizer: regex(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(items) != 16 || !report.Audit.Passed || items[0].Text("expected_answer_letter") != "C" || items[0].Text("domain") != "Law" {
+		t.Errorf("%d items, %v, %v, excluded %v", len(items), report.Audit.Violations, items[0].Metadata, report.Excluded)
+	}
+	for _, it := range items {
+		if it.NegativeControl && (it.Text("donor_source_id") == it.SourceID || it.Text("donor_source_id") == "") {
+			t.Errorf("control of %s has donor %s", it.SourceID, it.Text("donor_source_id"))
+		}
+	}
+}
+
 func TestSourceWithNothingLeft(t *testing.T) {
 	const file = `{"ctxs": [{"text": "Oslo is big."}], "question": "Which?", "answers": ["Rome"]}`
 	_, _, err := FromSource(strings.NewReader(file), "f.json", "", Options{})

@@ -290,6 +290,9 @@ func (d draft) item(doc document, transform string) sembench.Item {
 			it.Metadata[key] = value
 		}
 	}
+	if d.asked.letter != "" {
+		it.Metadata["expected_answer_letter"] = d.asked.letter
+	}
 	it.Metadata["boilerplate"] = d.recipient.declared()
 	for i, p := range d.donors {
 		it.DonorPrompts = append(it.DonorPrompts, sembench.Donor{

@@ -13,6 +13,8 @@ type world struct {
 	sections []*section
 	facts    []*fact
 	entities map[string]bool
+	// canonical tells every fact in its first wording.
+	canonical bool
 	// clashes tells whether text shares a run with an earlier document; nil where that is not looked at.
 	clashes func(text string) bool
 }
@@ -90,7 +92,11 @@ func (w *world) newFact(at *attribute, entity string) *fact {
 		slots[name] = w.domain.draw(w.random, slotKinds[name])
 	}
 	slots["v"] = w.domain.fill(w.random, at.value, slots)
-	return &fact{at, slots, w.random.IntN(len(at.say))}
+	wording := w.random.IntN(len(at.say))
+	if w.canonical {
+		wording = 0
+	}
+	return &fact{at, slots, wording}
 }
 
 // shrink takes back the last fact, and its section when that is left empty.
@@ -179,7 +185,7 @@ func (w *world) choose(doc *document, kind string) (last int) {
 	w.facts[order[0]].wording = 0
 	for _, i := range order[:questionsAsked] {
 		f := w.facts[i]
-		doc.questions = append(doc.questions, question{w.ask(f), []string{f.value()}, f})
+		doc.questions = append(doc.questions, question{text: w.ask(f), answers: []string{f.value()}, fact: f})
 		last = max(last, i)
 	}
 	return last

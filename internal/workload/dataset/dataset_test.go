@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -147,15 +148,20 @@ func TestReadRefuses(t *testing.T) {
 
 // No input panics, and what is read without error is read again the same.
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(rag), 0)
+	for i, text := range []string{rag, longbench, longbench2, scbench, sharegpt, openaiChat, openaiBatch, promptLine, manifest} {
+		f.Add([]byte(text), i)
+	}
 	f.Add([]byte("["+rag+",\n"+rag+"]"), 0)
 	f.Add([]byte("\x1f\x8b"), 0)
 	f.Fuzz(func(t *testing.T, text []byte, which int) {
 		names := append(Formats(), "")
 		name := names[uint(which)%uint(len(names))]
 		first, err := all(Read(bytes.NewReader(text), "f", name))
+		for _, r := range first {
+			r.Requests()
+		}
 		again, second := all(Read(bytes.NewReader(text), "f", name))
-		if fmt.Sprint(first, err) != fmt.Sprint(again, second) {
+		if !reflect.DeepEqual(first, again) || fmt.Sprint(err) != fmt.Sprint(second) {
 			t.Errorf("two readings differ: %v, %v", first, again)
 		}
 	})

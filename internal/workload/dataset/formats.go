@@ -26,7 +26,7 @@ var formats = []format{
 func readManifest(f *fields) Record {
 	r := Record{ID: f.text("item_id", false), Prompt: f.text("recipient_prompt", true)}
 	if q := f.text("input", false); q != "" {
-		r.Questions = []Question{{q, f.answers("answers")}}
+		r.Questions = []Question{{Text: q, Answers: f.answers("answers")}}
 	}
 	if meta, ok := f.object["metadata"].(map[string]any); ok {
 		m := &fields{object: meta, path: "metadata.", misfit: &f.own}
@@ -41,7 +41,7 @@ func readRAG(f *fields) Record {
 	for c := range f.objects("ctxs", true) {
 		r.Passages = append(r.Passages, Passage{c.text("title", false), c.text("text", true)})
 	}
-	r.Questions = []Question{{f.text("question", true), f.answers("answers")}}
+	r.Questions = []Question{{Text: f.text("question", true), Answers: f.answers("answers")}}
 	return r
 }
 
@@ -54,11 +54,11 @@ func readLongBench(f *fields) Record {
 	return Record{
 		ID: f.label("_id"), Language: f.text("language", false), Domain: f.text("dataset", false),
 		Passages:  Paragraphs(f.text("context", true)),
-		Questions: []Question{{question, f.answers("answers")}},
+		Questions: []Question{{Text: question, Answers: f.answers("answers")}},
 	}
 }
 
-// readLongBench2: LongBench v2, multiple choice. The answer is the text of the right choice: a letter is stated nowhere.
+// readLongBench2: LongBench v2, multiple choice. The question lists the choices; the answer is the text of the right one.
 func readLongBench2(f *fields) Record {
 	question := f.text("question", true)
 	for _, letter := range []string{"A", "B", "C", "D"} {
@@ -74,7 +74,7 @@ func readLongBench2(f *fields) Record {
 	return Record{
 		ID: f.label("_id"), Domain: f.text("domain", false),
 		Passages:  Paragraphs(f.text("context", true)),
-		Questions: []Question{{question, []string{f.text("choice_"+answer, true)}}},
+		Questions: []Question{{question, []string{f.text("choice_"+answer, true)}, answer}},
 	}
 }
 
@@ -82,7 +82,7 @@ func readLongBench2(f *fields) Record {
 func readSCBench(f *fields) Record {
 	r := Record{ID: f.label("id"), Passages: Paragraphs(f.text("context", true))}
 	for t := range f.objects("multi_turns", true) {
-		r.Questions = append(r.Questions, Question{t.text("input", true), t.answers("answer")})
+		r.Questions = append(r.Questions, Question{Text: t.text("input", true), Answers: t.answers("answer")})
 	}
 	return r
 }

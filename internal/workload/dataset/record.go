@@ -37,10 +37,12 @@ type Record struct {
 // Passage is one document or part of it.
 type Passage struct{ Title, Text string }
 
-// Question asks something that Passages state. Answers are acceptable replies.
+// Question asks something that Passages state. Answers are acceptable replies. Letter names the right choice of a
+// multiple-choice question, "" for others.
 type Question struct {
 	Text    string
 	Answers []string
+	Letter  string
 }
 
 // format is one kind of file. fits looks at the first record; read turns a record into ours and reports every misfit

@@ -4,13 +4,19 @@ import (
 	"strings"
 )
 
-// Requests are the prompts that a record stands for: the logged prompt; each turn of a conversation with all that was
-// said before it; or each question after its passages. Messages are rendered as role, line end, content, blank line: not a
+// Request is one prompt; Messages are its chat, nil for a plain prompt.
+type Request struct {
+	Text     string
+	Messages []any
+}
+
+// Requests are the prompts that a record stands for: the logged prompt; the messages as they were sent, or, where an answer
+// ends them, each turn of that conversation with all that was said before it; or each question after its passages. Messages are rendered as role, line end, content, blank line: not a
 // model's chat template, but the same for all, so that what prompts share is kept.
-func (r Record) Requests() (prompts []string) {
+func (r Record) Requests() (prompts []Request) {
 	switch {
 	case r.Prompt != "":
-		return []string{r.Prompt}
+		return []Request{{Text: r.Prompt}}
 	case len(r.Messages) > 0:
 		return r.turns()
 	}
@@ -22,21 +28,21 @@ func (r Record) Requests() (prompts []string) {
 		evidence.WriteString(p.Text + "\n\n")
 	}
 	for _, q := range r.Questions {
-		prompts = append(prompts, evidence.String()+q.Text)
+		prompts = append(prompts, Request{Text: evidence.String() + q.Text})
 	}
 	return prompts
 }
 
-// turns gives the conversation up to each user or tool message that an answer follows, or that is the last.
-func (r Record) turns() (prompts []string) {
+// turns gives all messages when no answer ends them, else the conversation up to each message that an answer follows.
+func (r Record) turns() (prompts []Request) {
 	var text strings.Builder
+	end := len(r.Messages) - 1
+	transcript := roleOf(r.Messages[end]) == "assistant"
 	for i, m := range r.Messages {
 		role, content := Message(m)
 		text.WriteString(role + "\n" + content + "\n\n")
-		last := i == len(r.Messages)-1
-		answered := !last && roleOf(r.Messages[i+1]) == "assistant"
-		if role != "assistant" && (last || answered) {
-			prompts = append(prompts, text.String())
+		if transcript && i < end && role != "assistant" && roleOf(r.Messages[i+1]) == "assistant" || !transcript && i == end {
+			prompts = append(prompts, Request{text.String(), r.Messages[: i+1 : i+1]})
 		}
 	}
 	return prompts
