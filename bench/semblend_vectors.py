@@ -27,8 +27,8 @@ import semblend_planner  # noqa: E402
 
 MASK = (1 << 64) - 1
 SIZES = (16, 64, 128, 256)
-CLASSES = ("aligned", "shifted", "reordered", "edited", "multi_donor", "repeated", "short", "real_text")
-PER_CELL = 80  # cases per class and block size: 320 per class, 2,560 in all
+CLASSES = ("aligned", "shifted", "reordered", "edited", "multi_donor", "repeated", "short", "real_text", "isolated")
+PER_CELL = 80  # cases per class and block size: 320 per class, 2,880 in all
 
 
 class Random:
@@ -130,6 +130,14 @@ def case(kind, size, seed, corpus):
             donors[0] = donor[: 1 + r.below(4 * size)]
         if r.below(4) == 0:
             target = r.tokens(r.below(5), vocabulary) + target
+    elif kind == "isolated":
+        k = r.below(chunks)
+        lead = r.below(2)
+        target = r.tokens(lead * size, vocabulary)
+        target += edited(r, donor[k * size : (k + 1) * size], (1000000, 100, 30)[r.below(3)], vocabulary)
+        target += r.tokens(r.below(3 * size), vocabulary)
+        if r.below(2) == 0:
+            donors[0] = donor[k * size : (k + 2) * size]
     else:
         item = corpus[r.below(len(corpus))]
         order = r.shuffled(range(len(item)))

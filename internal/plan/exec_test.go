@@ -79,6 +79,10 @@ func childMain(mode string) {
 			fmt.Println("loading model ...")
 		case "chatty":
 			fmt.Println(span(0, n, donors[0], 0) + "\nINFO done")
+		case "double":
+			fmt.Println(span(0, n, donors[0], 0) + "\n" + span(0, n, donors[0], 0))
+		case "donor end":
+			fmt.Println(span(0, n, donors[0], 100001))
 		case "half":
 			fmt.Print(`{"spans":[`)
 			return
@@ -206,6 +210,7 @@ func TestExecMisbehaves(t *testing.T) {
 	check("error", "ValueError: no")
 	check("past target", "lie outside the target's 4")
 	check("past donor", "lie outside the 100004 of")
+	check("donor end", "lie outside the 100004 of")
 	check("wrong donor", `donor "nobody" is not registered`)
 	check("shifted", "target token 0 differs from token 1")
 	check("negative", "donor_start -1 is negative")
@@ -227,6 +232,16 @@ func TestExecChatty(t *testing.T) {
 	}
 	if failures < 2 {
 		t.Errorf("%d of 4 plans failed: the extra line went unnoticed", failures)
+	}
+}
+
+// An answer too many is no less wrong for being well formed.
+func TestExecDouble(t *testing.T) {
+	p := execTest(t, "double", 0)
+	mustRegister(t, p, "d", []uint32{1, 2, 3, 4})
+	p.Plan(context.Background(), execTarget)
+	if plan := p.Plan(context.Background(), execTarget); plan.Error == nil || !strings.Contains(*plan.Error, "more than one line") {
+		t.Errorf("a stale answer became a plan: %+v", plan)
 	}
 }
 

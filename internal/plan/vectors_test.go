@@ -25,7 +25,7 @@ import (
 const vectorsFile = "../../bench/semblend_vectors.json.gz"
 
 // vectorClasses is in the order that seeds depend on.
-var vectorClasses = []string{"aligned", "shifted", "reordered", "edited", "multi_donor", "repeated", "short", "real_text"}
+var vectorClasses = []string{"aligned", "shifted", "reordered", "edited", "multi_donor", "repeated", "short", "real_text", "isolated"}
 
 // vectorRandom is the script's SplitMix64.
 type vectorRandom uint64
@@ -175,6 +175,16 @@ func vectorCase(kind string, size, seed int, corpus [][][]uint32) (donors [][]ui
 		}
 		if r.below(4) == 0 {
 			target = append(r.tokens(r.below(5), vocabulary), target...)
+		}
+	case "isolated":
+		k := r.below(chunks)
+		lead := r.below(2)
+		target = r.tokens(lead*size, vocabulary)
+		part := donor[k*size : (k+1)*size]
+		target = append(target, r.edited(part, []int{1000000, 100, 30}[r.below(3)], vocabulary)...)
+		target = append(target, r.tokens(r.below(3*size), vocabulary)...)
+		if r.below(2) == 0 {
+			donors[0] = head(donor[k*size:], 2*size)
 		}
 	default:
 		item := corpus[r.below(len(corpus))]
@@ -380,5 +390,9 @@ func TestSemblendParity(t *testing.T) {
 	t.Logf("%d of %d equal, %d with equal copied tokens:%s", same, all, copies, report.String())
 	if same*100 < all*99 {
 		t.Errorf("%d of %d equal, want 99 %%", same, all)
+	}
+	// On the recorded cases nothing may be lost: blocks agree on all, tokens but on 4 (docs/semblend-parity.md).
+	if os.Getenv("SEMBENCH_SEMBLEND_VECTORS") == "" && (same < all || copies < all-4) {
+		t.Errorf("%d of %d equal, %d with equal copied tokens: fewer than before", same, all, copies)
 	}
 }
