@@ -208,7 +208,9 @@ func (j *Journal) Close() error {
 
 // unfinished tells that a line belongs to a canary pass that was cut off: nobody can judge it, and the next pass stands
 // for it.
-func (j *Journal) unfinished(o sembench.Observation) bool { return o.Arm == armCanary && !j.canary[o.ItemID] }
+func (j *Journal) unfinished(o sembench.Observation) bool {
+	return o.Arm == armCanary && !j.canary[o.ItemID]
+}
 
 // supersede marks the lines for which again is true as superseded and notes the number of resumes in the head.
 func (j *Journal) supersede(again func(o sembench.Observation) bool) error {

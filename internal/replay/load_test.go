@@ -262,7 +262,7 @@ func TestLoadWithDonors(t *testing.T) {
 	}
 }
 
-// Ten thousand requests at concurrency 512 leave neither goroutines nor sockets nor memory behind.
+// More than ten thousand requests at concurrency 512 leave neither goroutines nor sockets nor memory behind.
 func TestNothingGrows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("10,000 requests")
@@ -284,7 +284,7 @@ func TestNothingGrows(t *testing.T) {
 	}
 	go server.Serve(listener)
 	defer server.Close()
-	items := make([]sembench.Item, 5000)
+	items := make([]sembench.Item, 3500)
 	for i := range items {
 		items[i] = sembench.Item{ItemID: fmt.Sprint(i), RecipientPrompt: "a few words", Metadata: map[string]any{}}
 	}
@@ -292,7 +292,7 @@ func TestNothingGrows(t *testing.T) {
 	measure := func() (goroutines int, heap uint64) {
 		j := openTestJournal(t, false, "")
 		summary, err := Load(t.Context(), cfg, Traffic{}, items, j, nil)
-		if err != nil || summary.OK != 5000 {
+		if err != nil || summary.OK != 3500 {
 			t.Fatalf("%+v, %v", summary, err)
 		}
 		j.Close()
@@ -305,7 +305,9 @@ func TestNothingGrows(t *testing.T) {
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		runtime.GC()
+		for range 3 { // pools empty after two
+			runtime.GC()
+		}
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		if len(open) != 0 {
@@ -313,9 +315,10 @@ func TestNothingGrows(t *testing.T) {
 		}
 		return runtime.NumGoroutine(), m.HeapAlloc
 	}
+	measure() // what is made once
 	goroutines, heap := measure()
 	goroutines2, heap2 := measure()
-	if goroutines2 > goroutines+5 || heap2 > heap+4<<20 {
+	if goroutines2 > goroutines+5 || heap2 > heap+2<<20 {
 		t.Errorf("goroutines %d → %d, heap %d → %d KiB", goroutines, goroutines2, heap>>10, heap2>>10)
 	}
 	t.Logf("goroutines %d → %d, heap %d → %d KiB", goroutines, goroutines2, heap>>10, heap2>>10)
