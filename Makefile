@@ -22,3 +22,8 @@ generate: ## schemas, docs/cli.md, docs/metrics.md, docs/gates.md
 .PHONY: workload-samples
 workload-samples: ## 20 passages of every generated domain, to read
 	@SEMBENCH_SAMPLES=20 go test -count=1 -run '^TestPrintSamples$$' -v ./internal/workload | grep -v '^=== \|^--- \|^PASS\|^ok'
+
+.PHONY: testdata
+testdata: ## judge the tiny committed run again after a meant change of the judge; read the diff before committing it
+	go run ./cmd/sembench judge testdata/run --allow-simulated
+	rm -f testdata/run/report.html

@@ -80,7 +80,11 @@ func TestTinyRun(t *testing.T) {
 		a, b any
 	}{{"aggregate", before.Aggregate, after.Aggregate}, {"paired", before.Paired, after.Paired}, {"requests", before.Requests, after.Requests}, {"checks", before.Checks, after.Checks}} {
 		if a, b := sembench.Marshal(part.a), sembench.Marshal(part.b); !bytes.Equal(a, b) {
-			t.Errorf("%s judged again is\n%.2000s\nwas\n%.2000s", part.name, b, a)
+			at := 0
+			for at < min(len(a), len(b)) && a[at] == b[at] {
+				at++
+			}
+			t.Errorf("%s judged again differs: …%.200s\nwas …%.200s\nif that is meant: make testdata", part.name, b[max(0, at-80):], a[max(0, at-80):])
 		}
 	}
 }
