@@ -51,6 +51,10 @@ type TTFTAA struct {
 	Geomean *float64 `json:"geomean"`
 	CI      *CI      `json:"ci"`
 	CV      *float64 `json:"cv"`
+	// FirstOverSecond is the geometric mean of the TTFT of whichever arm ran first over that of the second: a second request that
+	// is fast because it is the second shows here, where counterbalanced arms hide it. Null without recorded orders.
+	FirstOverSecond   *float64 `json:"first_over_second"`
+	FirstOverSecondCI *CI      `json:"first_over_second_ci"`
 }
 
 // Calibration is what the engine does to answers and times without semantic reuse, under the protocol of the runs that it

@@ -197,10 +197,11 @@ var metricGroups = []metricGroup{
 		{"negative_control_ttft_speedup_geomean", "control speedup, geometric mean", "geometric mean of the same", "ratio", "one", noControls, ""},
 		{"sham_ttft_speedup_geomean", "sham speedup", "geometric mean of cold/sham over used pairs: some traffic just ran", "ratio", "one", "there is no sham arm", ""},
 		{"aa_ttft_speedup_geomean", "A/A speedup", "geometric mean of cold/aa: the same arm twice; from the calibration where the run has no aa arm", "ratio", "one", "neither has an A/A", ""},
+		{"aa_first_over_second_geomean", "A/A, first over second", "geometric mean of the TTFT of the A/A arm that ran first over the other's", "ratio", "one", "neither has an A/A with recorded orders", ""},
 	}},
 	{"paired: controls and noise", false, []Metric{
 		{"aa_ttft_speedup_mean", "A/A speedup, mean", "mean of the same: how far noise alone lifts a mean of ratios", "ratio", "one", "neither has an A/A", ""},
-		{"order_effect", "order effect", "geometric mean of cold/warm of pairs whose cold arm ran first over the others', within transform and hit", "ratio", "one", "no transform has pairs in both orders", ""},
+		{"order_effect", "order effect", "geometric mean of cold/warm of pairs whose cold arm ran first over the others', within transforms", "ratio", "one", "no transform has pairs in both orders", ""},
 		{"order_effect_p_value", "order effect, p", "two-sided randomisation test of order_effect", "probability", "", "no transform has pairs in both orders", ""},
 		{"order_effect_pairs", "order effect, pairs", "used pairs and negative controls in transforms with both orders", "pairs", "", "", ""},
 	}},

@@ -227,6 +227,8 @@ type Paired struct {
 	AATTFTSpeedupMean                   *float64 `json:"aa_ttft_speedup_mean"`
 	AATTFTSpeedupGeomean                *float64 `json:"aa_ttft_speedup_geomean"`
 	AATTFTSpeedupGeomeanCI              *CI      `json:"aa_ttft_speedup_geomean_ci"`
+	AAFirstOverSecond                   *float64 `json:"aa_first_over_second_geomean"`
+	AAFirstOverSecondCI                 *CI      `json:"aa_first_over_second_geomean_ci"`
 	MissTaxMS                           *float64 `json:"miss_tax_ms"`
 	MissTaxPairs                        *int     `json:"miss_tax_pairs"`
 	DonorCostMS                         *float64 `json:"donor_cost_ms"`

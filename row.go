@@ -51,28 +51,31 @@ type Row struct {
 	ControlKind          *string               `json:"control_kind"`
 
 	// Evidence of the engine. The token fields are never added together (contract, section 4).
-	BackendConfirmedBlocks        *int     `json:"backend_confirmed_blocks"`
-	BackendConfirmedTokens        *int     `json:"backend_confirmed_tokens"`
-	FuzzyConfirmedTokens          *int     `json:"fuzzy_confirmed_tokens"`
-	FuzzyConfirmedTokensSource    *string  `json:"fuzzy_confirmed_tokens_source"`
-	ExternalConfirmedTokens       *int     `json:"external_confirmed_tokens"`
-	ExternalConfirmedTokensSource *string  `json:"external_confirmed_tokens_source"` // per_request_usage, connector_audit
-	SemanticConfirmedTokens       *int     `json:"semantic_confirmed_tokens"`
-	Mechanism                     *string  `json:"mechanism"` // scatter, head, external, exact_external, exact, none
-	StepPrimedTokens              *int     `json:"step_primed_tokens"`
-	WrongReuseTokens              *int     `json:"wrong_reuse_tokens"`
-	Isolation                     *string  `json:"isolation"`
-	ContaminationReason           *string  `json:"contamination_reason"`
-	DonorAttribution              *string  `json:"donor_attribution"` // own_donor, own_twin, other_item, foreign, unknown
-	EngineRequestID               *string  `json:"engine_request_id"`
-	EngineResponseID              *string  `json:"engine_response_id"`
-	SemblendFound                 *bool    `json:"semblend_found"`
-	SemblendSimilarity            *float64 `json:"semblend_similarity"`
-	SemblendReuseRatio            *float64 `json:"semblend_reuse_ratio"`
-	SemblendLatencyMS             *float64 `json:"semblend_latency_ms"`
-	DonorIDs                      []string `json:"donor_ids"`
-	DonorStatus                   []string `json:"donor_status"`
-	RejectionReason               *string  `json:"rejection_reason"`
+	BackendConfirmedBlocks        *int    `json:"backend_confirmed_blocks"`
+	BackendConfirmedTokens        *int    `json:"backend_confirmed_tokens"`
+	FuzzyConfirmedTokens          *int    `json:"fuzzy_confirmed_tokens"`
+	FuzzyConfirmedTokensSource    *string `json:"fuzzy_confirmed_tokens_source"`
+	ExternalConfirmedTokens       *int    `json:"external_confirmed_tokens"`
+	ExternalConfirmedTokensSource *string `json:"external_confirmed_tokens_source"` // per_request_usage, connector_audit
+	SemanticConfirmedTokens       *int    `json:"semantic_confirmed_tokens"`
+	Mechanism                     *string `json:"mechanism"` // scatter, head, external, exact_external, exact, none
+	StepPrimedTokens              *int    `json:"step_primed_tokens"`
+	WrongReuseTokens              *int    `json:"wrong_reuse_tokens"`
+	// PrefixUnexplainedTokens is local prefix reuse beyond what this step's donors share with the recipient, in whole blocks: it
+	// came from another step. Null where the local split, the offline prefix or the donors are not known.
+	PrefixUnexplainedTokens *int     `json:"prefix_unexplained_tokens"`
+	Isolation               *string  `json:"isolation"`
+	ContaminationReason     *string  `json:"contamination_reason"`
+	DonorAttribution        *string  `json:"donor_attribution"` // own_donor, own_twin, other_item, foreign, unknown
+	EngineRequestID         *string  `json:"engine_request_id"`
+	EngineResponseID        *string  `json:"engine_response_id"`
+	SemblendFound           *bool    `json:"semblend_found"`
+	SemblendSimilarity      *float64 `json:"semblend_similarity"`
+	SemblendReuseRatio      *float64 `json:"semblend_reuse_ratio"`
+	SemblendLatencyMS       *float64 `json:"semblend_latency_ms"`
+	DonorIDs                []string `json:"donor_ids"`
+	DonorStatus             []string `json:"donor_status"`
+	RejectionReason         *string  `json:"rejection_reason"`
 
 	// Placement.
 	RouteEndpointID    *string  `json:"route_endpoint_id"`

@@ -43,7 +43,7 @@ func TestBuildClosedForm(t *testing.T) {
 	near(t, "order effect", p.OrderEffect, 1)
 	near(t, "warm error rate", p.ArmErrorRateWarm, 0)
 	near(t, "rouge", p.WarmVsColdRougeLMean, 1)
-	null(t, "aa", p.AATTFTSpeedupGeomean)
+	near(t, "aa of the calibration", p.AATTFTSpeedupGeomean, 1)
 	count(t, "external confirmed", p.PairsExternalConfirmed, 8)
 	if p.ReuseMechanisms[MechanismExternal] != 5 || p.ReuseMechanisms[MechanismNone] != 12 || p.SemanticMechanisms[MechanismExternal] != 5 {
 		t.Errorf("mechanisms = %v, semantic %v", p.ReuseMechanisms, p.SemanticMechanisms)

@@ -42,7 +42,7 @@ func Calibrate(in CalibrationInputs) sembench.Calibration {
 	j := newJournal(in.Observations)
 	est := newEstimator(in.Options)
 	floors := map[string]*floorBuilder{floorColdCold: newFloorBuilder(), floorExactPrefix: newFloorBuilder()}
-	var aa []float64
+	var aa, ordered []float64
 	for _, s := range j.sortedSteps() {
 		twin := s.recipient
 		base := j.steps[[2]string{twin.PairID, sembench.ArmCold}]
@@ -63,6 +63,9 @@ func Calibrate(in CalibrationInputs) sembench.Calibration {
 			floors[name].add(bands[twin.ItemID], twin.ItemID, *cold.OutputText, *twin.OutputText)
 			if a, b := cold.TTFT(), twin.TTFT(); name == floorColdCold && positive(a) && positive(b) {
 				aa = append(aa, *a / *b)
+				if r := firstOverSecond(cold.Order, twin.Order, *a / *b); r != nil {
+					ordered = append(ordered, *r)
+				}
 			}
 		}
 	}
@@ -77,8 +80,21 @@ func Calibrate(in CalibrationInputs) sembench.Calibration {
 		mean, _, geomean := est.three(aa, kinds{uniform: true})
 		out.TTFTAA = &sembench.TTFTAA{N: len(aa), Mean: point(mean), Geomean: point(geomean), CI: geomean,
 			CV: finite(stat.StdDev(logs(aa)) / math.Sqrt2)}
+		_, _, first := est.three(ordered, kinds{uniform: true})
+		out.TTFTAA.FirstOverSecond, out.TTFTAA.FirstOverSecondCI = point(first), first
 	}
 	return out
+}
+
+// firstOverSecond turns a ratio of arms a over b into that of the arm that ran first over the second; null without orders.
+func firstOverSecond(a, b *int, ratio float64) *float64 {
+	switch {
+	case a == nil || b == nil || *a == *b:
+		return nil
+	case *a < *b:
+		return &ratio
+	}
+	return new(1 / ratio)
 }
 
 // isolated tells that nothing says the step started dirty.

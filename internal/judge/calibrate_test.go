@@ -21,6 +21,7 @@ func twins(n int, band func(i int) string, twin string, cold, other float64, r r
 			}
 			o := s.line(id, arm, sembench.RoleRecipient, id+"#0", ms, reuse)
 			o.OutputText = &text
+			o.Order = new(map[bool]int{true: 1}[(arm == twin) == (i%2 == 0)])
 			o.Isolation = &sembench.Isolation{Method: sembench.IsolationReset, Status: sembench.IsolationAccepted, PrimedTokens: new(0)}
 		}
 	}
@@ -40,6 +41,7 @@ func TestCalibrateClosedForm(t *testing.T) {
 	count(t, "band", f.PerLengthBand["1k"].N, 40)
 	near(t, "A/A", c.TTFTAA.Geomean, 1.1)
 	near(t, "cv", c.TTFTAA.CV, 0)
+	near(t, "first over second of balanced orders", c.TTFTAA.FirstOverSecond, 1)
 	if len(c.Floors) != 1 {
 		t.Errorf("floors = %v", sortedKeys(c.Floors))
 	}

@@ -19,9 +19,9 @@ const (
 	// Negative controls share nothing but boilerplate: 2 % of blocks is what the gate of bench allows, 10 % of time likewise.
 	controlConfirmedRate = 0.02
 	controlDeviation     = 0.10
-	// An order effect counts when chance gives it once in a thousand honest runs, and when it is worth 5 %.
+	// An order effect counts when chance gives it once in a thousand honest runs, and when it is worth 2 %.
 	orderPValue = 0.001
-	orderSize   = 0.05
+	orderSize   = 0.02
 	// More than half of the pairs lost is not a measurement any more (contract, section 7).
 	lostShare = 0.5
 	// Error rates 0.2 apart leave one arm the easier requests.
@@ -53,6 +53,8 @@ func Checks() []Check {
 			"a reset or salt that the engine confirmed and did not carry out", checkIsolation},
 		{"donor_store_cold", "negative canaries of external, fuzzy and semantic tiers, where the prefix cache itself was cold", "0 that show reuse",
 			"a donor store that survives the reset of the prefix cache", checkDonorStore},
+		{"exact_reuse_is_exact", "prefix reuse of warm and exact recipients against what their own donors share with them", "0 recipients beyond it",
+			"a warm arm that reuses its own cold twin, or blocks that are not the same text", checkPrefix},
 		{"cached_tokens_reported", "cached_tokens of all responses beside log, audit and counters", "some response reports reuse that others saw",
 			"a server that reports no cached tokens, or always 0", checkReported},
 		{"usage_channel", "external and local tokens of responses against audit, log and counters", "0 requests on which it stands alone",
@@ -73,8 +75,10 @@ func Checks() []Check {
 			"an engine that failed during the run, also inside a response with status 200", checkErrors},
 		{"controls_quiet", "reuse and speedup on negative controls", "no semantic hit, confirmed rate 0.02, deviation 0.10",
 			"a cache that acts on unrelated content, or cold arms that were not cold", checkControls},
-		{"order_effect", "pairs whose cold arm ran first against the others (randomisation test)", "p >= 0.001 or within 5 % of 1",
+		{"order_effect", "pairs whose cold arm ran first against the others (randomisation test)", "p >= 0.001 or within 2 % of 1",
 			"state that leaks from the first arm of a pair into the second", checkOrder},
+		{"aa_at_one", "the same arm twice (A/A), as cold over aa and as first over second, geometric means", "an interval not wholly outside 1 by 10 %",
+			"a second request that is fast because it is the second: response caches, state that no reset reaches", checkAA},
 		{"pairs_valid", "share of planned pairs that were lost, and how far the arms' error rates lie apart", "half, at least one pair used, and 0.2",
 			"a run of which too little is left, or from which one arm's failures dropped out (survivorship)", checkValid},
 	}
@@ -157,6 +161,26 @@ func (f *facts) canaryCheck(r *sembench.CheckResult, tier func(string) bool, cou
 	default:
 		settle(r, 0, 0, "%d controls in %d passes sit at the primed level", judged, passes)
 	}
+}
+
+func checkPrefix(f *facts, r *sembench.CheckResult) {
+	judged, over, first := 0, 0, ""
+	for _, row := range f.result.Requests {
+		if row.PrefixUnexplainedTokens == nil {
+			continue
+		}
+		judged++
+		if *row.PrefixUnexplainedTokens > 0 {
+			if over++; first == "" {
+				first = fmt.Sprintf("; item %s, arm %s: %d tokens too many", row.ItemID, *row.Arm, *row.PrefixUnexplainedTokens)
+			}
+		}
+	}
+	if judged == 0 {
+		r.Detail = "no response splits local from external tokens"
+		return
+	}
+	settle(r, float64(over), 0, "%d of %d recipients reuse more prefix than their donors share with them%s", over, judged, first)
 }
 
 func checkReported(f *facts, r *sembench.CheckResult) {
@@ -313,7 +337,7 @@ func checkControls(f *facts, r *sembench.CheckResult) {
 	}
 	confirmed := f.result.Aggregate.NegativeControlBackendConfirmedRate
 	speedup := f.result.Paired.NegativeControlTTFTSpeedupGeomeanCI
-	deviates := speedup != nil && speedup.Lo != nil && speedup.Hi != nil && (*speedup.Lo > 1+controlDeviation || *speedup.Hi < 1/(1+controlDeviation))
+	deviates := outside(speedup)
 	switch {
 	case hits > 0:
 		settle(r, float64(hits), 0, "%d of %d negative controls hit", hits, len(controls))
@@ -340,6 +364,27 @@ func checkOrder(f *facts, r *sembench.CheckResult) {
 		r.Outcome = sembench.Fail
 	}
 	r.Detail = fmt.Sprintf("cold first over warm first %.3f, p = %.4f, %d pairs", effect, pValue, p.OrderEffectPairs)
+}
+
+func checkAA(f *facts, r *sembench.CheckResult) {
+	if f.result.Paired == nil || f.result.Paired.AATTFTSpeedupGeomean == nil {
+		r.Detail = "no arm was measured twice"
+		return
+	}
+	p := f.result.Paired
+	r.Observed, r.Limit, r.Outcome = p.AATTFTSpeedupGeomean, new(1+controlDeviation), sembench.Pass
+	r.Detail = fmt.Sprintf("A/A geometric mean %s; first over second %s", number3(p.AATTFTSpeedupGeomean), number3(p.AAFirstOverSecond))
+	switch {
+	case outside(p.AATTFTSpeedupGeomeanCI):
+		r.Outcome = sembench.Fail
+	case outside(p.AAFirstOverSecondCI):
+		r.Outcome, r.Observed = sembench.Fail, p.AAFirstOverSecond
+	}
+}
+
+// outside tells that an interval lies wholly beyond 1 by more than the deviation that controls may show.
+func outside(c *sembench.CI) bool {
+	return c != nil && c.Lo != nil && c.Hi != nil && (*c.Lo > 1+controlDeviation || *c.Hi < 1/(1+controlDeviation))
 }
 
 func checkValid(f *facts, r *sembench.CheckResult) {

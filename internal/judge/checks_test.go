@@ -151,15 +151,30 @@ func TestEachCheckAlone(t *testing.T) {
 				}
 			})
 		}, false},
-		{"controls_quiet", "controls reuse", func(s *scene) {
+		{"controls_quiet", "a control hits", func(s *scene) {
 			s.recipients(func(o *sembench.Observation) {
 				if o.Arm == sembench.ArmWarm && o.ItemID == "item-08" {
 					d := usageDetails(o)
-					d["cached_tokens"], d["local_cached_tokens"] = num(480), num(480)
-					s.in.Window.Total.Deltas[counterPrefixHits] += 480
-					s.in.Window.Total.Deltas[counterLocalSource] += 480
+					d["cached_tokens"], d["external_cached_tokens"] = num(480), num(480)
+					s.say(o.RequestID, reused{semantic: 480})
 				}
 			})
+		}, false},
+		{"exact_reuse_is_exact", "one warm recipient reuses its cold twin", func(s *scene) {
+			s.recipients(func(o *sembench.Observation) {
+				if o.Arm == sembench.ArmWarm && o.ItemID == "item-04" {
+					d := usageDetails(o)
+					d["cached_tokens"], d["local_cached_tokens"] = num(960), num(960)
+					s.in.Window.Total.Deltas[counterPrefixHits] += 960
+					s.in.Window.Total.Deltas[counterLocalSource] += 960
+				}
+			})
+		}, false},
+		{"aa_at_one", "whichever cold recipient comes second is twice as fast", func(s *scene) {
+			s.in.Calibration.TTFTAA.FirstOverSecond, s.in.Calibration.TTFTAA.FirstOverSecondCI = new(2.0), interval(1.9, 2, 2.1, 30)
+		}, false},
+		{"aa_at_one", "the second of two cold recipients is twice as fast", func(s *scene) {
+			s.in.Calibration = &sembench.Calibration{Model: "tiny", TTFTAA: &sembench.TTFTAA{N: 30, Geomean: new(2.0), CI: interval(1.9, 2, 2.1, 30)}}
 		}, false},
 		{"order_effect", "the second arm of a pair is faster", func(s *scene) {
 			s.recipients(func(o *sembench.Observation) {

@@ -10,7 +10,8 @@ const (
 	reasonColdExternal = "cold_external"
 	reasonColdFuzzy    = "cold_fuzzy"
 	reasonColdAudited  = "cold_audited"
-	reasonNotProvable  = "cold_not_provable" // the engine reports no reuse and no canary could be judged
+	reasonWarmPrefix   = "warm_prefix_unexplained" // its own donors do not explain it: it came from another step
+	reasonNotProvable  = "cold_not_provable"       // the engine reports no reuse and no canary could be judged
 )
 
 // contamination lists why the pair cannot be believed; nothing when it can. It notes the seed's reason and the strict one
@@ -31,6 +32,9 @@ func (p *pair) contamination() (reasons []string) {
 	check(reasonColdExternal, cold.ExternalConfirmedTokens, 0)
 	check(reasonColdFuzzy, cold.FuzzyConfirmedTokens, 0)
 	check(reasonColdAudited, cold.AuditMaterialized, 0)
+	if n := p.warm.PrefixUnexplainedTokens; n != nil && *n > 0 {
+		reasons = append(reasons, reasonWarmPrefix)
+	}
 	silent := cold.BackendConfirmedTokens == nil && p.warm.BackendConfirmedTokens == nil &&
 		cold.SemanticConfirmedTokens == nil && cold.ExternalConfirmedTokens == nil
 	for _, arm := range []struct {

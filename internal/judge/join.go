@@ -118,6 +118,7 @@ func (out Joined) row(in Inputs, s *step, it sembench.Item, offline map[string]s
 	times(&row, o)
 	out.evidence(&row, o, size)
 	row.WrongReuseTokens = wrongReuse(row, size)
+	row.PrefixUnexplainedTokens = prefixUnexplained(row, it, localCached(o), size)
 	score(&row, it, in.threshold())
 	route(&row, o)
 	return row
@@ -200,25 +201,44 @@ func auditColumns(row *sembench.Row, a *sembench.AuditRecord) {
 }
 
 // wrongReuse is the reuse on a wrong-reuse control beyond its exact common prefix, in tokens: semantic tokens where
-// measured, else whole blocks of cached tokens above that prefix. Null for other rows and where neither is known.
-//
-// The local prefix is in whole blocks of the bare prompt; the engine's prompt has its chat template around it, so the prefix
-// may be longer by the template and by less than a block. That much is not held against the engine.
+// measured, else cached tokens above that prefix. Null for other rows and where neither is known.
 func wrongReuse(row sembench.Row, size int) *int {
 	switch {
 	case row.ControlKind == nil:
 		return nil
 	case row.SemanticConfirmedTokens != nil:
 		return new(*row.SemanticConfirmedTokens)
-	case row.BackendConfirmedTokens == nil || row.ExactPrefixHitBlocks == nil:
+	case row.BackendConfirmedTokens == nil:
+		return nil
+	}
+	return beyondPrefix(row, *row.BackendConfirmedTokens, size)
+}
+
+// beyondPrefix is how many whole blocks of reused tokens lie beyond the exact prefix that recipient and donors share; null
+// without offline analysis.
+//
+// The local prefix is in whole blocks of the bare prompt; the engine's prompt has its chat template around it, so the prefix
+// may be longer by the template and by less than a block. That much, and what the probe left, is not held against the engine.
+func beyondPrefix(row sembench.Row, tokens, size int) *int {
+	if row.ExactPrefixHitBlocks == nil {
 		return nil
 	}
 	template := 0
 	if row.LocalPromptTokens != nil {
 		template = max(0, row.PromptTokens-*row.LocalPromptTokens)
 	}
-	over := *row.BackendConfirmedTokens - *row.ExactPrefixHitBlocks*size - template
-	return new(max(0, over) / size * size)
+	fine := max(*row.ExactPrefixHitBlocks*size+template, deref(row.StepPrimedTokens))
+	return new(max(0, tokens-fine) / size * size)
+}
+
+// prefixUnexplained is the local prefix reuse of a step with donors that those donors cannot explain. Null for other arms, for
+// items whose donors are other items, and where the response does not split local from external tokens.
+func prefixUnexplained(row sembench.Row, it sembench.Item, local *int, size int) *int {
+	fromStream := it.Metadata["donor_item_id"] != nil || it.Metadata["donor_item_ids"] != nil
+	if !is(row.Arm, sembench.ArmWarm) && !is(row.Arm, sembench.ArmExact) || fromStream || local == nil || row.LocalPromptTokens == nil {
+		return nil
+	}
+	return beyondPrefix(row, *local, size)
 }
 
 // score fills a row's quality. A multiple-choice item is scored by its letter; without references there is no score.

@@ -12,22 +12,20 @@ const orderShuffles = 4999
 // cold/warm (cold first over warm first; truth 1), and the two-sided p-value of a randomisation test. Orders are assigned at
 // random, so shuffling them is the test's exact null distribution.
 //
-// Hits of one transform may be ten times as fast as misses of another, which chance spreads unevenly over the two orders. So
-// the comparison is made within strata of transform and hit, each weighted as in a blocked design (n1 n2 / (n1 + n2)); a
-// stratum with one order only tells nothing. Pairs counts those in strata that tell something. None: null, null, 0.
+// Pairs of one transform may be ten times as fast as those of another, which chance spreads unevenly over the two orders. So
+// the comparison is made within transforms, each weighted as in a blocked design (n1 n2 / (n1 + n2)); a transform with one
+// order only tells nothing. Hits are no strata: an effect of the order may be that the second arm no longer hits. Pairs counts
+// those in transforms that tell something. None: null, null, 0.
 //
 // Source: Ernst 2004, Permutation methods: a basis for exact inference (stratified two-sample case).
-func orderEffect(pairs []*pair, transform func(*pair) string, blockSize int, seed uint64) (effect, pValue *float64, n int) {
+func orderEffect(pairs []*pair, transform func(*pair) string, seed uint64) (effect, pValue *float64, n int) {
 	strata := map[string][]ordered{}
 	for _, p := range pairs {
 		if p.class != classUsed && p.class != classControl || p.cold.Order == nil || p.warm.Order == nil {
 			continue
 		}
-		key := transform(p)
-		if h := hit(p.warm, blockSize); h != nil && *h {
-			key += "\x1fhit"
-		}
-		strata[key] = append(strata[key], ordered{math.Log(p.ratio()), *p.cold.Order < *p.warm.Order})
+		name := transform(p)
+		strata[name] = append(strata[name], ordered{math.Log(p.ratio()), *p.cold.Order < *p.warm.Order})
 	}
 	var blocks [][]ordered
 	for _, key := range sortedKeys(strata) {

@@ -36,7 +36,7 @@ func (g pairing) summarize() *sembench.Paired {
 	g.agreement(out, used)
 	g.engine(out, used)
 	g.mechanisms(out)
-	out.OrderEffect, out.OrderEffectPValue, out.OrderEffectPairs = orderEffect(g.pairs, g.transform, g.blockSize, g.est.o.Seed)
+	out.OrderEffect, out.OrderEffectPValue, out.OrderEffectPairs = orderEffect(g.pairs, g.transform, g.est.o.Seed)
 	return out
 }
 
@@ -211,7 +211,7 @@ func (g pairing) controls(out *sembench.Paired) {
 
 // arms fills what additional arms tell: prefix caching alone, what semantic reuse adds to it, sham traffic, and A/A.
 func (g pairing) arms(out *sembench.Paired, used []*pair) {
-	var baseline, incremental, sham, aa []float64
+	var baseline, incremental, sham, aa, aaOrdered []float64
 	for _, p := range used {
 		if row := other(p.exact); row != nil {
 			baseline = append(baseline, *p.cold.TTFTMS / *row.TTFTMS)
@@ -224,6 +224,7 @@ func (g pairing) arms(out *sembench.Paired, used []*pair) {
 	for _, p := range g.pairs {
 		if row := other(p.aa); row != nil && p.clean() {
 			aa = append(aa, *p.cold.TTFTMS / *row.TTFTMS)
+			aaOrdered = addTo(aaOrdered, firstOverSecond(p.cold.Order, row.Order, *p.cold.TTFTMS / *row.TTFTMS))
 		}
 	}
 	if len(baseline) > 0 {
@@ -241,8 +242,11 @@ func (g pairing) arms(out *sembench.Paired, used []*pair) {
 	out.ShamTTFTSpeedupGeomean, out.ShamTTFTSpeedupGeomeanCI = point(geomean), geomean
 	if len(aa) == 0 && g.aa != nil {
 		out.AATTFTSpeedupMean, out.AATTFTSpeedupGeomean, out.AATTFTSpeedupGeomeanCI = g.aa.Mean, g.aa.Geomean, g.aa.CI
+		out.AAFirstOverSecond, out.AAFirstOverSecondCI = g.aa.FirstOverSecond, g.aa.FirstOverSecondCI
 		return
 	}
+	_, _, first := g.est.three(aaOrdered, kinds{uniform: true})
+	out.AAFirstOverSecond, out.AAFirstOverSecondCI = point(first), first
 	mean, _, geomean = g.est.three(aa, kinds{uniform: true})
 	out.AATTFTSpeedupMean, out.AATTFTSpeedupGeomean, out.AATTFTSpeedupGeomeanCI = point(mean), point(geomean), geomean
 }

@@ -65,7 +65,7 @@ func TestValidity(t *testing.T) {
 	}
 }
 
-// The order effect of a randomised design: full enumeration of a small case, and strata that keep hits apart from misses.
+// The order effect of a randomised design: full enumeration of a small case, and strata that keep transforms apart.
 func TestOrderEffect(t *testing.T) {
 	row := func(ratio float64, coldFirst, isHit bool) *pair {
 		order := map[bool][2]int{true: {0, 1}, false: {1, 0}}[coldFirst]
@@ -79,21 +79,22 @@ func TestOrderEffect(t *testing.T) {
 	for i := range 6 {
 		pairs = append(pairs, row(map[bool]float64{true: 2, false: 1}[i < 3], i < 3, false))
 	}
-	effect, p, n := orderEffect(pairs, one, 16, 1)
+	effect, p, n := orderEffect(pairs, one, 1)
 	near(t, "effect", effect, 2)
 	if math.Abs(*p-0.1) > 0.02 || n != 6 {
 		t.Errorf("p = %v, n = %d, want about 0.1 of 6", *p, n)
 	}
-	// Hits happen to run cold first more often; within hits and within misses the orders are alike.
+	// A fast transform happens to run cold first more often; within each the orders are alike.
 	pairs = nil
 	for i := range 12 {
-		isHit := i < 6
-		coldFirst := i%6 < 4 == isHit
-		pairs = append(pairs, row(map[bool]float64{true: 5, false: 1}[isHit], coldFirst, isHit))
+		fast := i < 6
+		p := row(map[bool]float64{true: 5, false: 1}[fast], i%6 < 4 == fast, false)
+		p.warm.Transform = map[bool]string{true: "fast", false: "slow"}[fast]
+		pairs = append(pairs, p)
 	}
-	effect, _, _ = orderEffect(pairs, one, 16, 1)
-	near(t, "effect within strata", effect, 1)
-	if effect, p, n := orderEffect(pairs[:1], one, 16, 1); effect != nil || p != nil || n != 0 {
+	effect, _, _ = orderEffect(pairs, func(p *pair) string { return p.warm.Transform }, 1)
+	near(t, "effect within transforms", effect, 1)
+	if effect, p, n := orderEffect(pairs[:1], one, 1); effect != nil || p != nil || n != 0 {
 		t.Errorf("one order only: %v %v %d", effect, p, n)
 	}
 }

@@ -56,7 +56,8 @@ type sources struct {
 
 // logged is what the text log says of one request.
 type logged struct {
-	hit, materialized int // tokens: proposed, and written
+	hit, materialized int // tokens: proposed, and written by one rank
+	ranks             map[string]int
 	donors            []string
 }
 
@@ -74,13 +75,16 @@ func newSources(in Inputs, j *journal) *sources {
 	}
 	s.logKnows = slices.Contains(e.Sources, "semblend_text") &&
 		e.EventsDropped["materialized"] == 0 && e.EventsDropped["semantic_hits"] == 0
-	ranks := max(1, len(e.RanksSeen)) // every rank prints its own materialized line
 	s.note(j, e.Events["semantic_hits"], func(l *logged, event map[string]any) { l.hit = max(l.hit, wholeNumber(event["reusable_tokens"])) })
-	s.note(j, e.Events["materialized"], func(l *logged, event map[string]any) { l.materialized += wholeNumber(event["tokens"]) })
-	for id, l := range s.log {
-		l.materialized /= ranks
-		s.log[id] = l
-	}
+	// Every rank prints its own materialized lines; one rank's total counts.
+	s.note(j, e.Events["materialized"], func(l *logged, event map[string]any) {
+		rank, _ := event["rank"].(string)
+		if l.ranks == nil {
+			l.ranks = map[string]int{}
+		}
+		l.ranks[rank] += wholeNumber(event["tokens"])
+		l.materialized = max(l.materialized, l.ranks[rank])
+	})
 	return s
 }
 
