@@ -39,6 +39,15 @@ type chunked struct {
 	hashes []block.Hash
 	dense  []int32 // tokens in the vocabulary of the plan at hand
 	fresh  bool    // dense belongs to the plan at hand
+	words  int     // distinct tokens; 0 until asked for
+}
+
+// vocabulary returns the number of distinct tokens.
+func (k *chunked) vocabulary() int {
+	if k.words == 0 {
+		k.words = len(bagOfTokens(k.tokens))
+	}
+	return k.words
 }
 
 // place is one full chunk of one donor.

@@ -222,22 +222,17 @@ func (m *multiDonor) similar(s *semblend) []*chunked {
 		value float64
 	}
 	var list []rated
-	seen := map[uint32]bool{}
 	known := make([]bool, s.words.n)
 	for _, d := range s.donors {
-		clear(seen)
 		clear(known)
 		common := 0
-		for i, id := range s.denseOf(d) {
-			switch {
-			case id < 0:
-				seen[d.tokens[i]] = true
-			case !known[id]:
+		for _, id := range s.denseOf(d) {
+			if id >= 0 && !known[id] {
 				known[id] = true
 				common++
 			}
 		}
-		if v := float64(common) / float64(s.words.n+len(seen)); v > jaccardSimilar {
+		if v := float64(common) / float64(s.words.n+d.vocabulary()-common); v > jaccardSimilar {
 			list = append(list, rated{d, v})
 		}
 	}
