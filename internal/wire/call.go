@@ -30,7 +30,7 @@ func (a Answer) Object() map[string]any {
 	return object
 }
 
-// Call makes a plain request with the client's authorization; body nil sends none. The limits of Options hold. At most
+// Call makes a plain request with the client's authorization; body nil sends none. It may take Options.Total, at most 30 s. At most
 // limit bytes of the answer are read. The error is nil whenever a status came.
 func (c *Client) Call(ctx context.Context, method, url string, body []byte, limit int64) (Answer, *sembench.RequestError) {
 	var obs sembench.Observation
@@ -38,9 +38,7 @@ func (c *Client) Call(ctx context.Context, method, url string, body []byte, limi
 	e.moments.clock, e.moments.progress = c.options.Clock, func() {}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if c.options.Total > 0 {
-		defer c.after(c.options.Total, func() { cancel(errTotal) })()
-	}
+	defer c.after(c.callLimit(), func() { cancel(errTotal) })()
 	var reader io.Reader
 	if body != nil {
 		reader = bytes.NewReader(body)
@@ -95,9 +93,7 @@ func (c *Client) hold(ctx context.Context, url string, opened, others func()) *s
 	e.moments.clock, e.moments.progress = c.options.Clock, func() {}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if c.options.Total > 0 {
-		defer c.after(c.options.Total, func() { cancel(errTotal) })()
-	}
+	defer c.after(c.callLimit(), func() { cancel(errTotal) })()
 	request, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, e.moments.trace()), http.MethodGet, url, nil)
 	if err != nil {
 		return &sembench.RequestError{Class: sembench.ErrorConnect, Message: c.clean.message(err.Error())}
@@ -114,6 +110,17 @@ func (c *Client) hold(ctx context.Context, url string, opened, others func()) *s
 		return e.classify(ctx, err)
 	}
 	return nil
+}
+
+// maxCall bounds a plain request: none of them generates anything, and a hanging one must not hold up a run for as long as
+// a generation may take.
+const maxCall = 30 * time.Second
+
+func (c *Client) callLimit() time.Duration {
+	if c.options.Total > 0 {
+		return min(c.options.Total, maxCall)
+	}
+	return maxCall
 }
 
 // after runs f in d and gives the function that calls it off.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sembench"
@@ -251,6 +252,41 @@ func TestBody(t *testing.T) {
 		"temperature":0,"max_completion_tokens":9,"seed":7,"cache_salt":"s","request_id":"id"}`)
 	check(Generate, map[string]any{"sampling_params": map[string]any{"stop": "x"}}, "http://h/generate",
 		`{"text":"p","stream":true,"sampling_params":{"temperature":0,"max_new_tokens":64,"stop":"x"},"extra_key":"s","rid":"id"}`)
+}
+
+// A proxy from the environment is measured only when it was asked for.
+func TestProxyOnlyWhenAsked(t *testing.T) {
+	if New(Options{}).transport.Proxy != nil {
+		t.Error("the proxy variables are obeyed unasked")
+	}
+	if New(Options{UseProxy: true}).transport.Proxy == nil {
+		t.Error("the proxy variables are not obeyed when asked")
+	}
+}
+
+func TestEngineMetrics(t *testing.T) {
+	for _, key := range []string{"metrics", "timings"} {
+		s := script{steps: stream(at(ms, content("a")), at(ms, stop), at(0, data(`{"choices":[],"`+key+`":{"queue_time_ms":3}}`), done))}
+		if obs := serve(t, Chat, &s, Options{}); obs.EngineMetrics["queue_time_ms"] != json.Number("3") {
+			t.Errorf("%s: %v", key, obs.EngineMetrics)
+		}
+	}
+}
+
+func TestCallDoesNotHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := script{steps: []step{{time.Hour, ""}}}
+		client := New(Options{Dial: s.dial, Total: 10 * time.Minute})
+		begun := time.Now()
+		if _, failure := client.Call(t.Context(), http.MethodGet, "http://engine.test/metrics", nil, 100); failure == nil || failure.Class != sembench.ErrorTimeoutTotal {
+			t.Errorf("%+v, want a timeout", failure)
+		}
+		if took := time.Since(begun); took != maxCall {
+			t.Errorf("took %v", took)
+		}
+		client.Close()
+		time.Sleep(2 * time.Hour)
+	})
 }
 
 func TestRouteHeaders(t *testing.T) {

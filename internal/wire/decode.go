@@ -148,9 +148,11 @@ func (d *decoder) openAI(body map[string]any) output {
 		d.obs.Usage = usage
 		out.plain = false
 	}
-	if metrics, ok := body["metrics"].(map[string]any); ok {
-		d.obs.EngineMetrics = metrics
-		out.plain = false
+	for _, key := range []string{"metrics", "timings"} { // vLLM, llama.cpp
+		if metrics, ok := body[key].(map[string]any); ok {
+			d.obs.EngineMetrics = metrics
+			out.plain = false
+		}
 	}
 	choices, _ := body["choices"].([]any)
 	for _, c := range choices {
