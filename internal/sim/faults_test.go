@@ -36,8 +36,14 @@ func TestFaultTableIsComplete(t *testing.T) {
 // recipients in both arms, repeats, shifted and unrelated prompts, salts.
 func transcript(t *testing.T, faults ...string) (seen string, truth []sembench.SimTruth) {
 	t.Helper()
+	return transcriptAs(t, "vllm", faults...)
+}
+
+func transcriptAs(t *testing.T, voice string, faults ...string) (seen string, truth []sembench.SimTruth) {
+	t.Helper()
 	var out, log, audit bytes.Buffer
 	c := law()
+	c.As, c.Workers = voice, 2
 	c.Faults, c.Log, c.Audit, c.Seed = faults, &log, &audit, 4
 	e, m, client := inMemory(t, c)
 	call := func(path, body, id string) {
@@ -72,7 +78,14 @@ func transcript(t *testing.T, faults ...string) (seen string, truth []sembench.S
 		call("/v1/chat/completions", string(raw), fmt.Sprintf("sembench-%s-%06d-%s-0123456789abcdef", arm, step, role))
 		step++
 	}
-	reset := func() { call("/reset_prefix_cache?reset_external=true", "", "") }
+	path := "/reset_prefix_cache?reset_external=true"
+	switch voice {
+	case "sglang":
+		path = "/flush_cache"
+	case "llamacpp":
+		path = "/slots/0?action=erase"
+	}
+	reset := func() { call(path, "", "") }
 	fact := "\nPump 17 — größer als alle — runs at 4711 bar in hall 12 since the year 1998.\n"
 	preface := "Every prompt of this house begins with the same preface, which is longer than a block of sixteen tokens.\n"
 	ask := "\nAt how many bar does pump 17 run?"
@@ -155,5 +168,25 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	for _, f := range Faults() {
 		all = append(all, f.Name)
 	}
-	transcript(t, all...)
+	for _, voice := range Voices() {
+		if _, truth := transcriptAs(t, voice, all...); len(truth) == 0 {
+			t.Errorf("%s: nothing was served", voice)
+		}
+	}
+}
+
+// Every voice keeps the law and serves the scenario without a fault.
+func TestEveryVoiceIsHonest(t *testing.T) {
+	for _, voice := range Voices() {
+		seen, truth := transcriptAs(t, voice)
+		if strings.Contains(seen, "error") || strings.Contains(seen, "cut\n") || len(truth) != 28 {
+			t.Errorf("%s: %d requests\n%.2000s", voice, len(truth), seen)
+		}
+		for _, r := range truth {
+			want := int64(3e6) + r.LookupNS + 10_000*int64(r.PromptTokens-r.PrefixTokens-r.SemanticTokens-r.ExternalTokens) + 1000*int64(r.SemanticTokens)
+			if r.LawTTFTNS-r.QueueNS != want || r.EmittedFirstNS != r.LawTTFTNS {
+				t.Errorf("%s: %+v, want %d", voice, r, want)
+			}
+		}
+	}
 }
