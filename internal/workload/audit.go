@@ -3,12 +3,14 @@ package workload
 import (
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"unicode"
 
 	"sembench"
 	"sembench/internal/block"
+	"sembench/internal/ordered"
 	"sembench/internal/quality"
 	"sembench/internal/token"
 )
@@ -60,14 +62,23 @@ func Audit(items []sembench.Item, o AuditOptions) sembench.ManifestAudit {
 	}
 	a.sources = map[string][]uint64{}
 	a.words = map[string]struct{}{}
-	for _, it := range items {
-		a.item(it)
+	a.degeneracy = degeneracy{}
+	inputs := func(yield func(sembench.Item, error) bool) {
+		for _, it := range items {
+			if !yield(it, nil) {
+				return
+			}
+		}
+	}
+	at := 0
+	for e := range ordered.Map(inputs, runtime.GOMAXPROCS(0), func() (struct{}, error) { return struct{}{}, nil },
+		func(_ struct{}, it sembench.Item) (examined, error) { return examine(it, o), nil }) {
+		a.item(items[at], e)
+		at++
 	}
 	a.unrelated(items)
 	a.duplicates(items)
-	a.report.Degeneracy = degeneracy(items, o, func(it sembench.Item, detail string) {
-		a.violation("degenerate", it.ItemID, "", "%s", detail)
-	})
+	a.report.Degeneracy = a.degeneracy.rows()
 	a.report.Sources, a.report.WordForms = len(a.sources), len(a.words)
 	a.report.Passed = len(a.report.Violations) == 0
 	return a.report
@@ -79,6 +90,8 @@ type auditor struct {
 	// runs of a block's length that a source's items hold beyond boilerplate
 	sources map[string][]uint64
 	words   map[string]struct{}
+	// how repetitive the recipients of each domain and band are
+	degeneracy degeneracy
 }
 
 func (a *auditor) violation(kind, item, other, format string, args ...any) {
@@ -89,63 +102,114 @@ func (a *auditor) violation(kind, item, other, format string, args ...any) {
 	}
 }
 
+// examined is what one item tells by itself: all that costs time, so that items are examined side by side.
+type examined struct {
+	recipientTokens          int
+	donorTokens              []int
+	own                      []uint64
+	donors                   [][]uint64
+	totalBlocks, hit, prefix int
+	distinct, gzip           float64
+	words                    []string
+}
+
+func examine(it sembench.Item, o AuditOptions) examined {
+	ids := o.Tokenizer.Encode(nil, it.RecipientPrompt)
+	e := examined{
+		recipientTokens: len(ids), totalBlocks: block.Count(len(ids), o.BlockSize),
+		own:      runs(o.Tokenizer, o.BlockSize, it.RecipientPrompt, declaredOf(it.Metadata)),
+		distinct: distinctShare(ids, o.BlockSize), gzip: gzipRatio(it.RecipientPrompt),
+	}
+	forms := map[string]struct{}{}
+	wordForms(forms, it.RecipientPrompt)
+	x := block.NewIndex(o.BlockSize)
+	for _, d := range it.DonorPrompts {
+		donor := o.Tokenizer.Encode(nil, d.Text)
+		x.Add(d.DonorID, donor)
+		e.donorTokens = append(e.donorTokens, len(donor))
+		e.donors = append(e.donors, runs(o.Tokenizer, o.BlockSize, d.Text, declaredOf(d.Metadata)))
+		wordForms(forms, d.Text)
+	}
+	for _, hit := range x.Hits(nil, ids) {
+		if hit {
+			e.hit++
+		}
+	}
+	e.prefix = x.PrefixBlocks(ids)
+	e.words = slices.Collect(maps.Keys(forms))
+	return e
+}
+
+func wordForms(into map[string]struct{}, text string) {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		into[strings.ToLower(word)] = struct{}{}
+	}
+}
+
 // item checks what one item tells by itself.
-func (a *auditor) item(it sembench.Item) {
-	o := a.options
+func (a *auditor) item(it sembench.Item, e examined) {
 	if it.NegativeControl {
 		a.report.NegativeControls++
 	}
-	ids := o.Tokenizer.Encode(nil, it.RecipientPrompt)
 	a.answers(it)
-	a.wordForms(it.RecipientPrompt)
-	limit := o.MaxDonorTokens
+	a.lengths(it, e)
+	for _, word := range e.words {
+		a.words[word] = struct{}{}
+	}
+	if replayed(it) {
+		a.attribute(it.SourceID, nil)
+	} else {
+		a.attribute(it.SourceID, e.own)
+	}
+	for i, theirs := range e.donors {
+		if n := overlap(e.own, theirs); it.NegativeControl && n > 0 {
+			a.violation("control_shares_run", it.ItemID, "", "donor %s shares %d runs of %d tokens", it.DonorPrompts[i].DonorID, n, a.options.BlockSize)
+		}
+		switch name := it.Text("donor_source_id"); {
+		case name != "":
+			a.attribute(name, difference(theirs, e.own)) // what is not the recipient's is the other source's
+		case !it.NegativeControl:
+			a.attribute(it.SourceID, theirs)
+		}
+	}
+	if generated(it) && (e.distinct < leastDistinct || e.gzip > gzipLimit(it)) {
+		a.violation("degenerate", it.ItemID, "", "%.3f of its blocks are distinct, gzip makes it %.2f times smaller (limits %.2f, %.0f)",
+			e.distinct, e.gzip, leastDistinct, gzipLimit(it))
+	}
+	a.degeneracy.add(it, e)
+	entry := a.report.ByTransform[it.TransformName()]
+	entry.Items++
+	entry.RecipientTokens += int64(e.recipientTokens)
+	for _, n := range e.donorTokens {
+		entry.DonorTokens += int64(n)
+	}
+	entry.TotalBlocks += int64(e.totalBlocks)
+	entry.ExactHitBlocks += int64(e.hit)
+	entry.ExactPrefixHitBlocks += int64(e.prefix)
+	entry.ExactBlockHitRate = ratio(entry.ExactHitBlocks, entry.TotalBlocks)
+	entry.ExactPrefixBlockHitRate = ratio(entry.ExactPrefixHitBlocks, entry.TotalBlocks)
+	a.report.ByTransform[it.TransformName()] = entry
+}
+
+// lengths checks the recipient against its band and donors against the limit.
+func (a *auditor) lengths(it sembench.Item, e examined) {
+	if !generated(it) {
+		return
+	}
+	limit := a.options.MaxDonorTokens
 	if target, ok := bandTokens(it.Text("length_band")); ok {
-		if generated(it) && !within(len(ids), target) {
-			a.violation("off_band", it.ItemID, "", "recipient has %d tokens, band %s", len(ids), it.Text("length_band"))
+		if !within(e.recipientTokens, target) {
+			a.violation("off_band", it.ItemID, "", "recipient has %d tokens, band %s", e.recipientTokens, it.Text("length_band"))
 		}
 		if limit == 0 {
 			limit = target * 11 / 10
 		}
 	}
-	x := block.NewIndex(o.BlockSize)
-	own := runs(o.Tokenizer, o.BlockSize, it.RecipientPrompt, declaredOf(it.Metadata))
-	if replayed(it) {
-		a.attribute(it.SourceID, nil)
-	} else {
-		a.attribute(it.SourceID, own)
-	}
-	entry := a.report.ByTransform[it.TransformName()]
-	for _, d := range it.DonorPrompts {
-		donor := o.Tokenizer.Encode(nil, d.Text)
-		entry.DonorTokens += int64(len(donor))
-		x.Add(d.DonorID, donor)
-		a.wordForms(d.Text)
-		if limit > 0 && generated(it) && len(donor) > limit {
-			a.violation("donor_too_long", it.ItemID, "", "donor %s has %d tokens, limit %d", d.DonorID, len(donor), limit)
-		}
-		theirs := runs(o.Tokenizer, o.BlockSize, d.Text, declaredOf(d.Metadata))
-		if n := overlap(own, theirs); it.NegativeControl && n > 0 {
-			a.violation("control_shares_run", it.ItemID, "", "donor %s shares %d runs of %d tokens", d.DonorID, n, o.BlockSize)
-		}
-		switch name := it.Text("donor_source_id"); {
-		case name != "":
-			a.attribute(name, difference(theirs, own)) // what is not the recipient's is the other source's
-		case !it.NegativeControl:
-			a.attribute(it.SourceID, theirs)
+	for i, n := range e.donorTokens {
+		if limit > 0 && n > limit {
+			a.violation("donor_too_long", it.ItemID, "", "donor %s has %d tokens, limit %d", it.DonorPrompts[i].DonorID, n, limit)
 		}
 	}
-	entry.Items++
-	entry.RecipientTokens += int64(len(ids))
-	entry.TotalBlocks += int64(block.Count(len(ids), o.BlockSize))
-	for _, hit := range x.Hits(nil, ids) {
-		if hit {
-			entry.ExactHitBlocks++
-		}
-	}
-	entry.ExactPrefixHitBlocks += int64(x.PrefixBlocks(ids))
-	entry.ExactBlockHitRate = ratio(entry.ExactHitBlocks, entry.TotalBlocks)
-	entry.ExactPrefixBlockHitRate = ratio(entry.ExactPrefixHitBlocks, entry.TotalBlocks)
-	a.report.ByTransform[it.TransformName()] = entry
 }
 
 // attribute notes whose text holds runs.
@@ -193,12 +257,6 @@ func (a *auditor) answers(it sembench.Item) {
 	}
 	if stated(leak, it.Answers) {
 		a.violation("leak_value_is_answer", it.ItemID, "", "%q is true as well", leak)
-	}
-}
-
-func (a *auditor) wordForms(text string) {
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
-		a.words[strings.ToLower(word)] = struct{}{}
 	}
 }
 

@@ -130,11 +130,10 @@ func TestDegeneracyNumbers(t *testing.T) {
 	if r := gzipRatio(drawsFor(1, "x").hex(10000)); r < 1.5 || r > 2.0 { // 4 bits of 8, less the format's own
 		t.Errorf("hex digits compress %.2f to 1", r)
 	}
-	o := AuditOptions{Tokenizer: regex(t), BlockSize: 16}
-	if s := distinctShare(o, strings.Repeat(words("a", 16)+" ", 4)); s != 0.25 {
+	if s := distinctShare(regex(t).Encode(nil, strings.Repeat(words("a", 16)+" ", 4)), 16); s != 0.25 {
 		t.Errorf("one block four times: share %v, want 0.25", s)
 	}
-	if s := distinctShare(o, "short"); s != 1 {
+	if s := distinctShare([]uint32{1}, 16); s != 1 {
 		t.Errorf("no block: share %v, want 1", s)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"hash"
 	"slices"
 	"strings"
@@ -22,31 +21,31 @@ const (
 	gzipLevel     = 6
 )
 
-// degeneracy describes recipients by domain and band, and reports generated ones beyond the limits.
-func degeneracy(items []sembench.Item, o AuditOptions, report func(sembench.Item, string)) []sembench.Degeneracy {
-	table := map[[2]string]*sembench.Degeneracy{}
-	for _, it := range items {
-		key := [2]string{it.Text("domain"), it.Text("length_band")}
-		e := table[key]
-		if e == nil {
-			e = &sembench.Degeneracy{Domain: key[0], LengthBand: key[1], DistinctBlockShareMin: 1, GzipLimit: gzipLimit(it)}
-			table[key] = e
-		}
-		share, gz := distinctShare(o, it.RecipientPrompt), gzipRatio(it.RecipientPrompt)
-		if generated(it) && (share < leastDistinct || gz > e.GzipLimit) {
-			report(it, fmt.Sprintf("%.3f of its blocks are distinct, gzip makes it %.2f times smaller (limits %.2f, %.0f)", share, gz, leastDistinct, e.GzipLimit))
-		}
-		e.Documents++
-		e.DistinctBlockShareMin = min(e.DistinctBlockShareMin, share)
-		e.DistinctBlockShareMean += share
-		e.GzipRatioMax = max(e.GzipRatioMax, gz)
-		e.GzipRatioMean += gz
+// degeneracy describes recipients by domain and band.
+type degeneracy map[[2]string]*sembench.Degeneracy
+
+func (t degeneracy) add(it sembench.Item, e examined) {
+	key := [2]string{it.Text("domain"), it.Text("length_band")}
+	row := t[key]
+	if row == nil {
+		row = &sembench.Degeneracy{Domain: key[0], LengthBand: key[1], DistinctBlockShareMin: 1, GzipLimit: gzipLimit(it)}
+		t[key] = row
 	}
-	out := make([]sembench.Degeneracy, 0, len(table))
-	for _, e := range table {
-		e.DistinctBlockShareMean /= float64(e.Documents)
-		e.GzipRatioMean /= float64(e.Documents)
-		out = append(out, *e)
+	row.Documents++
+	row.DistinctBlockShareMin = min(row.DistinctBlockShareMin, e.distinct)
+	row.DistinctBlockShareMean += e.distinct // a sum until rows divides it
+	row.GzipRatioMax = max(row.GzipRatioMax, e.gzip)
+	row.GzipRatioMean += e.gzip
+}
+
+// rows are the table by domain and band, ascending.
+func (t degeneracy) rows() []sembench.Degeneracy {
+	out := make([]sembench.Degeneracy, 0, len(t))
+	for _, row := range t {
+		r := *row
+		r.DistinctBlockShareMean /= float64(r.Documents)
+		r.GzipRatioMean /= float64(r.Documents)
+		out = append(out, r)
 	}
 	slices.SortFunc(out, func(a, b sembench.Degeneracy) int {
 		x, _ := bandTokens(a.LengthBand)
@@ -64,15 +63,14 @@ func gzipLimit(it sembench.Item) float64 {
 }
 
 // distinctShare is distinct full blocks over full blocks; 1 without any.
-func distinctShare(o AuditOptions, text string) float64 {
-	ids := o.Tokenizer.Encode(nil, text)
-	n := block.Count(len(ids), o.BlockSize)
+func distinctShare(ids []uint32, size int) float64 {
+	n := block.Count(len(ids), size)
 	if n == 0 {
 		return 1
 	}
 	distinct := map[block.Hash]struct{}{}
 	for b := range n {
-		distinct[block.Of(ids[b*o.BlockSize:(b+1)*o.BlockSize])] = struct{}{}
+		distinct[block.Of(ids[b*size:(b+1)*size])] = struct{}{}
 	}
 	return float64(len(distinct)) / float64(n)
 }

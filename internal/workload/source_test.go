@@ -65,6 +65,10 @@ func TestMuSiQue(t *testing.T) {
 	if rate := report.Audit.ByTransform["exact_repeat"].ExactBlockHitRate; *rate != 1 {
 		t.Errorf("exact_repeat hits %v", *rate)
 	}
+	_, report, err = FromSource(bytes.NewReader(text), musique, "", Options{Seed: 1, Transforms: []string{"rag_reorder"}, MaxItems: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
 	frozen := Freeze(report)
 	if err := VerifyFrozen(frozen, bytes.NewReader(text)); err != nil {
 		t.Error(err)
