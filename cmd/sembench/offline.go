@@ -27,7 +27,7 @@ func offlineCommand() *cobra.Command {
 		Args: cobra.MaximumNArgs(1),
 	}
 	names := append([]string{"manifest"}, workloadFlags...)
-	s := settings(c, append(append(names, plannerFlags...), "output", "quiet")...)
+	s := settings(c, append(append(names, plannerFlags...), "api", "output", "quiet")...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			s.Manifest = args[0]

@@ -169,6 +169,9 @@ func offlineOptions(s *scenario.Scenario) (offline.Options, error) {
 	if s.Pool != "item" && s.Pool != "stream" {
 		return o, usage(fmt.Errorf("--pool is %q", s.Pool), "want item or stream")
 	}
+	if err := setPrompts(&o, s); err != nil {
+		return o, err
+	}
 	return o, usage(o.Check(), "")
 }
 

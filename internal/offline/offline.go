@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"strings"
 
 	"sembench"
 	"sembench/internal/block"
@@ -31,8 +30,11 @@ type Options struct {
 	// Plan holds the planners' parameters; its BlockSize is set from BlockSize.
 	Plan plan.Options
 	// Render gives the text that an engine would tokenize for a chat; nil joins the contents with an empty line (chat
-	// template none).
+	// template none). See ChatTemplate.
 	Render func(messages []any, tools any) (string, error)
+	// Raw counts prompts as a completions endpoint gets them: system prompt, empty line, text, behind the ids that the model puts
+	// in front of every raw prompt. Render is not used.
+	Raw bool
 	// Stream makes every earlier request of the same tenant a donor (--pool stream), under CapacityBlocks (0: unbounded).
 	Stream         bool
 	CapacityBlocks int
@@ -122,7 +124,7 @@ func (c *counter) item(ctx context.Context, it sembench.Item) (sembench.Row, err
 		failed[i] = p.Reset()
 	}
 	for _, d := range it.DonorPrompts {
-		ids, text, err := c.o.encode(ctx, it.DonorMessages(d), donorTools(it, d))
+		ids, text, err := c.o.donor(ctx, it, d)
 		if err != nil {
 			return sembench.Row{}, fmt.Errorf("counting item %s: donor %s: %w", it.ItemID, d.DonorID, err)
 		}
@@ -133,12 +135,12 @@ func (c *counter) item(ctx context.Context, it sembench.Item) (sembench.Row, err
 			}
 		}
 	}
-	ids, text, err := c.o.encode(ctx, it.Messages(), it.Metadata["tools"])
+	ids, text, err := c.o.recipient(ctx, it)
 	if err != nil {
 		return sembench.Row{}, fmt.Errorf("counting item %s: recipient: %w", it.ItemID, err)
 	}
 	c.hits = c.index.Hits(c.hits, ids)
-	row := newRow(it, len(ids), c.o.BlockSize)
+	row := newRow(it, len(ids), c.o)
 	exact(&row, c.hits, c.index.PrefixBlocks(ids), c.o.BlockSize)
 	for i, p := range c.planners {
 		made := sembench.Plan{Error: new("registering donors: " + fmt.Sprint(failed[i]))}
@@ -148,35 +150,4 @@ func (c *counter) item(ctx context.Context, it sembench.Item) (sembench.Row, err
 		addPlan(&row, c.o.Planners[i], made, c.hits, c.o.BlockSize)
 	}
 	return row, nil
-}
-
-func donorTools(it sembench.Item, d sembench.Donor) any {
-	if tools, ok := d.Metadata["tools"]; ok {
-		return tools
-	}
-	return it.Metadata["tools"]
-}
-
-// encode gives a chat's ids and its text as it would be sent.
-func (o Options) encode(ctx context.Context, messages []any, tools any) ([]uint32, string, error) {
-	text, err := o.text(messages, tools)
-	if err != nil {
-		return nil, "", err
-	}
-	ids, err := token.EncodeContext(ctx, o.Tokenizer, nil, text)
-	return ids, text, err
-}
-
-func (o Options) text(messages []any, tools any) (string, error) {
-	if o.Render != nil {
-		return o.Render(messages, tools)
-	}
-	var parts []string
-	for _, m := range messages {
-		message, _ := m.(map[string]any)
-		if content, ok := message["content"].(string); ok {
-			parts = append(parts, content)
-		}
-	}
-	return strings.Join(parts, "\n\n"), nil
 }

@@ -9,12 +9,12 @@ import (
 )
 
 // newRow is an item's row before anything was counted in it.
-func newRow(it sembench.Item, tokens, size int) sembench.Row {
-	blocks := block.Count(tokens, size)
+func newRow(it sembench.Item, tokens int, o Options) sembench.Row {
+	blocks := block.Count(tokens, o.BlockSize)
 	row := sembench.Row{
 		ItemID: it.ItemID, Dataset: it.Dataset, Transform: it.Transform, NegativeControl: it.NegativeControl,
 		DonorCount: len(it.DonorPrompts), PromptTokens: tokens, TotalBlocks: blocks,
-		PromptTokensSource: new("local"), LocalPromptTokens: &tokens, LocalTotalBlocks: &blocks,
+		PromptTokensSource: new(o.source()), LocalPromptTokens: &tokens, LocalTotalBlocks: &blocks,
 		Planners: map[string]sembench.PlannerRow{},
 	}
 	if band := it.Text("length_band"); band != "" {

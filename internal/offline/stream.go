@@ -65,7 +65,7 @@ func (s *stream) item(ctx context.Context, it sembench.Item) (sembench.Row, erro
 		return sembench.Row{}, err
 	}
 	for _, d := range it.DonorPrompts {
-		ids, text, err := s.o.encode(ctx, it.DonorMessages(d), donorTools(it, d))
+		ids, text, err := s.o.donor(ctx, it, d)
 		if err != nil {
 			return sembench.Row{}, fmt.Errorf("counting item %s: donor %s: %w", it.ItemID, d.DonorID, err)
 		}
@@ -74,7 +74,7 @@ func (s *stream) item(ctx context.Context, it sembench.Item) (sembench.Row, erro
 			return sembench.Row{}, fmt.Errorf("counting item %s: donor %s: %w", it.ItemID, d.DonorID, err)
 		}
 	}
-	ids, text, err := s.o.encode(ctx, it.Messages(), it.Metadata["tools"])
+	ids, text, err := s.o.recipient(ctx, it)
 	if err != nil {
 		return sembench.Row{}, fmt.Errorf("counting item %s: recipient: %w", it.ItemID, err)
 	}
@@ -90,7 +90,7 @@ func (s *stream) item(ctx context.Context, it sembench.Item) (sembench.Row, erro
 	}
 	var prefix int
 	t.hits, prefix = s.exact.Visit(t.hits, it.Tenant(), ids)
-	row := newRow(it, len(ids), s.o.BlockSize)
+	row := newRow(it, len(ids), s.o)
 	exact(&row, t.hits, prefix, s.o.BlockSize)
 	for i, made := range plans {
 		addPlan(&row, s.o.Planners[i], made, t.hits, s.o.BlockSize)

@@ -78,15 +78,16 @@ func (s *server) EncodeContext(ctx context.Context, dst []uint32, text string) (
 	if text == "" {
 		return dst, nil
 	}
-	ids, err := s.ask(ctx, text)
+	ids, err := s.ask(ctx, text, false)
 	if err != nil {
 		return dst, fmt.Errorf("tokenizing at %s: %w", s.shown, err)
 	}
 	return append(dst, ids...), nil
 }
 
-func (s *server) ask(ctx context.Context, text string) ([]uint32, error) {
-	body, err := json.Marshal(tokenizeRequest{Model: s.model, Prompt: text, Content: text})
+// ask gets the ids of text, behind those that the model puts in front of a raw prompt when special is set.
+func (s *server) ask(ctx context.Context, text string, special bool) ([]uint32, error) {
+	body, err := json.Marshal(tokenizeRequest{Model: s.model, Prompt: text, AddSpecialTokens: special, Content: text, AddSpecial: special})
 	if err != nil {
 		return nil, err
 	}
