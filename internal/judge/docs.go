@@ -38,7 +38,7 @@ Generated from the gate table and the check table; do not edit.
 A gate fails closed: one that was asked for and whose metric is null is ` + "`missing`" + ` and fails, unless ` + "`--allow-missing`" + `.
 With ` + "`--gate-on ci`" + ` (the default) the bound that hurts is compared: the lower one for minimums, the upper one for maximums, both
 for a band. An interval on both sides of the threshold is ` + "`inconclusive`" + ` and no pass, unless ` + "`--allow-inconclusive`" + `; the verdict
-says how many pairs would decide. An interval whose measured coverage falls short (` + "`coverage_warning`" + `) decides only if it still
+says how many pairs would decide. An interval whose measured coverage falls short (` + "`coverage_warning`" + `) passes only if it still
 does at twice its width. Metrics without an interval are compared as points. Every waiver is written into the verdict.
 
 "bench" is the threshold of the gates that ` + "`bench`" + ` asks for by itself; where such a gate rests on fewer than ` + fmt.Sprint(leastPairs) + ` of what the column

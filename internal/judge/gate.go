@@ -164,8 +164,8 @@ func (g *gateInput) apply(spec GateSpec, ask asked) sembench.GateResult {
 
 // compare holds a metric, or the bounds of its interval, against a threshold.
 //
-// An interval whose measured coverage falls short (coverage_warning) decides only when it still does at twice its width;
-// otherwise the gate is inconclusive.
+// An interval whose measured coverage falls short (coverage_warning) passes only when it still does at twice its width;
+// otherwise the gate is inconclusive. It fails as any other: doubt about an interval is no reason to accept.
 func (g *gateInput) compare(out *sembench.GateResult, spec GateSpec, r reading, threshold float64) {
 	accepts := g.accepts(spec, threshold)
 	if g.On == "point" || r.ci == nil {
@@ -181,16 +181,16 @@ func (g *gateInput) compare(out *sembench.GateResult, spec GateSpec, r reading, 
 		return
 	}
 	lo, hi := *r.ci.Lo, *r.ci.Hi
+	beyond := !accepts(lo) && !accepts(hi) && !(spec.Direction == Within && lo < 1 && hi > 1)
 	warning := coverageWarning(r.ci)
 	if warning != "" {
 		lo, hi = widen(*r.value, lo, hi, r.log)
 	}
-	low, high := accepts(lo), accepts(hi)
 	switch {
-	case low && high:
-		out.Outcome = sembench.Pass
-	case !low && !high && !(spec.Direction == Within && lo < 1 && hi > 1):
+	case beyond:
 		out.Outcome = sembench.Fail
+	case accepts(lo) && accepts(hi):
+		out.Outcome = sembench.Pass
 	default:
 		out.Outcome = sembench.Inconclusive
 		out.Detail = join("the interval straddles the threshold", out.Detail)

@@ -309,16 +309,16 @@ func TestControlGateBounds(t *testing.T) {
 	}
 }
 
-// With a coverage_warning the gate is decided at twice the width only.
+// With a coverage_warning the gate passes at twice the width only, and fails as ever.
 func TestCoverageWarningGate(t *testing.T) {
 	ask := []Ask{{"min-blended-ttft-speedup", 1.5}}
 	for _, c := range []struct {
-		lo   float64
-		want string
-	}{{1.9, sembench.Pass}, {1.6, sembench.Inconclusive}} {
+		lo, v, hi float64
+		want      string
+	}{{1.9, 2, 2.2, sembench.Pass}, {1.6, 2, 2.2, sembench.Inconclusive}, {1.3, 1.4, 1.49, sembench.Fail}} {
 		r, _ := bare()
-		r.Paired.BlendedTTFTSpeedupMean = new(2.0)
-		r.Paired.BlendedTTFTSpeedupMeanCI = interval(c.lo, 2, 2.2, 12, "coverage_warning: 12 values, fewer than 20")
+		r.Paired.BlendedTTFTSpeedupMean = &c.v
+		r.Paired.BlendedTTFTSpeedupMeanCI = interval(c.lo, c.v, c.hi, 12, "coverage_warning: 12 values, fewer than 20")
 		v, err := Gate(r, GateOptions{Asks: ask})
 		if err != nil {
 			t.Fatal(err)
