@@ -13,6 +13,7 @@ type approximator struct {
 	segment  int // tokens
 	docs     tfidf
 	segments []segment // of all donors, by donor in order of registration
+	held     map[string]bool
 }
 
 type segment struct {
@@ -29,13 +30,16 @@ const (
 )
 
 func newApproximator(blockSize int) *approximator {
-	return &approximator{segment: approximateBlocks * blockSize}
+	return &approximator{segment: approximateBlocks * blockSize, held: map[string]bool{}}
 }
 
-func (a *approximator) reset() { a.docs, a.segments = tfidf{}, a.segments[:0] }
+func (a *approximator) reset() {
+	a.docs, a.segments, a.held = tfidf{}, nil, map[string]bool{}
+}
 
 func (a *approximator) add(id string, ids []uint32) {
 	a.forget(id)
+	a.held[id] = true
 	for start := 0; start+a.segment <= len(ids); start += a.segment {
 		s := segment{id, start, bagOfTokens(ids[start : start+a.segment])}
 		a.docs.add(s.bag, 1)
@@ -44,6 +48,10 @@ func (a *approximator) add(id string, ids []uint32) {
 }
 
 func (a *approximator) forget(id string) {
+	if !a.held[id] {
+		return
+	}
+	delete(a.held, id)
 	a.segments = slices.DeleteFunc(a.segments, func(s segment) bool {
 		if s.donor == id {
 			a.docs.add(s.bag, -1)

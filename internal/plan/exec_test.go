@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -389,6 +390,7 @@ func TestSemblendLive(t *testing.T) {
 				target = append(target, r.edited(head(d[from:], 1+r.below(6*size)), []int{10, 60, 1000000}[r.below(3)], vocabulary)...)
 			}
 			var counts [2]Counts
+			var similar [2]float64
 			for i, p := range []Planner{native, oracle} {
 				if err := p.Reset(); err != nil {
 					t.Fatal(err)
@@ -396,10 +398,17 @@ func TestSemblendLive(t *testing.T) {
 				for k, d := range donors {
 					mustRegister(t, p, fmt.Sprintf("d%d", k), d)
 				}
+				plan := p.Plan(context.Background(), Target{Tokens: target})
 				var err error
-				if counts[i], err = Count(p.Plan(context.Background(), Target{Tokens: target}), make([]bool, len(target)/size)); err != nil {
+				if counts[i], err = Count(plan, make([]bool, len(target)/size)); err != nil {
 					t.Fatal(err)
 				}
+				if plan.Similarity != nil { // the package says 0 where it found no donor
+					similar[i] = *plan.Similarity
+				}
+			}
+			if math.Abs(similar[0]-similar[1]) > 1e-9 {
+				t.Logf("size %d seed %d: similarity %v, package %v", size, seed, similar[0], similar[1])
 			}
 			total++
 			if counts[0].Candidate == counts[1].Candidate && counts[0].Eligible == counts[1].Eligible {

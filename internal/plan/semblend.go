@@ -65,6 +65,7 @@ const (
 	consumableRun   = 16   // shortest run of copied tokens that counts as consumable
 	fallbackDonors  = 20   // most recent donors that are aligned one by one
 	fallbackTokens  = 2048 // longest target for which that is tried
+	quickHits       = 3    // exact chunks from which on the package calls a plan of several donors fully similar
 	exactRunTokens  = 64   // shortest run at any offset
 	exactRunMax     = 8    // runs taken per donor
 	exactRunPlaces  = 64   // donor positions tried per target position
@@ -95,6 +96,7 @@ func (s *semblend) Name() string { return "semblend" }
 func (s *semblend) Close() error { return nil }
 
 func (s *semblend) Reset() error {
+	clear(s.donors)
 	s.donors, s.tokens = s.donors[:0], 0
 	clear(s.byID)
 	clear(s.index)
@@ -191,8 +193,11 @@ func (s *semblend) search(t Target) proposal {
 		d.fresh = false
 	}
 	if spans := s.multi.plan(s, t.Tokens); copied(spans) >= s.o.MinReuseRatio*float64(len(t.Tokens)) && len(spans) > 0 {
-		one := 1.0
-		return proposal{spans: spans, similarity: &one}
+		similarity := copied(spans) / float64(len(t.Tokens))
+		if s.multi.known >= quickHits && len(t.Tokens) <= fallbackTokens {
+			similarity = 1
+		}
+		return proposal{spans: spans, similarity: &similarity}
 	}
 	if s.embed != nil {
 		if p := s.byEmbedding(t.Tokens); p.reason == "" {

@@ -12,6 +12,7 @@ import (
 // overlap; a chunk without a matched neighbour is dropped. Its buffers are reused from plan to plan.
 type multiDonor struct {
 	matches  []match
+	known    int // target chunks whose content some donor chunk has
 	used     map[place]bool
 	lists    postings
 	each     []int32   // occurrences of a dense token in the target chunk at hand
@@ -47,10 +48,13 @@ func (m *multiDonor) exact(s *semblend, target []uint32) {
 		m.used = map[place]bool{}
 	}
 	clear(m.used)
-	m.matches = m.matches[:0]
+	m.matches, m.known = m.matches[:0], 0
 	var last place
 	for ; len(target) >= s.c; target = target[s.c:] {
 		h := block.Of(target[:s.c])
+		if len(s.index[h]) > 0 {
+			m.known++
+		}
 		next := place{last.donor, last.chunk + 1}
 		if last.donor == nil || next.chunk >= len(last.donor.hashes) || last.donor.hashes[next.chunk] != h {
 			next = m.unused(s.index[h])

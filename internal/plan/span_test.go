@@ -341,6 +341,20 @@ func TestSpanCaps(t *testing.T) {
 	}
 }
 
+// The index costs at most 16 bytes per window (planner.md, section 2), filter included, whatever its size.
+func TestSpanMemory(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 15))
+	x := newWindows(16, 16, 0)
+	for d := range 3000 {
+		if err := x.add(fmt.Sprint(d), randomIDs(r, 16+r.IntN(1000), 1<<30)); err != nil {
+			t.Fatal(err)
+		}
+		if bytes := 8 * (len(x.slots) + len(x.filter)); x.used > 1000 && bytes > 16*x.used {
+			t.Fatalf("%d bytes for %d windows", bytes, x.used)
+		}
+	}
+}
+
 // One repeated token is the worst case for run counting: it must stay fast and true.
 func TestSpanRepetitive(t *testing.T) {
 	ids := make([]uint32, 8000)
