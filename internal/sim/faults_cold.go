@@ -76,7 +76,7 @@ func coldFaults() []Fault {
 		},
 		{
 			Name: "reset_fails_before_warm", Does: "A reset is carried out when the next request arrives, unless that one's id says warm.",
-			Check: "controls_quiet", Naive: "the warm arm hits its own cold twin: speedup far too high, also on controls",
+			Check: "exact_reuse_is_exact", Naive: "the warm arm hits its own cold twin: speedup far too high, also on controls",
 			install: resetFailsBeforeWarm,
 		},
 	}

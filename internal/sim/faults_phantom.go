@@ -99,7 +99,7 @@ func phantomFaults() []Fault {
 		},
 		{
 			Name: "response_cache", Does: "A prompt that was answered before is answered from a cache of responses that no reset reaches; no KV is involved and none is reported.",
-			Check: "isolation_canary", Naive: "a prompt that any phase sent before is fast in both arms, and whichever twin comes second is fast otherwise",
+			Check: "aa_at_one", Naive: "a prompt that any phase sent before is fast in both arms, and whichever twin comes second is fast otherwise",
 			install: responseCache,
 		},
 	}
