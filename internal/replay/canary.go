@@ -9,14 +9,17 @@ import (
 )
 
 // canaryWords is the length of a canary: four blocks more than a semantic tier wants at least (64 tokens, or a block), even if
-// every word were one token.
-func (c Config) canaryWords() int { return max(64, c.BlockSize) + 4*c.BlockSize }
+// every word were one token; longer where the pre-flight found that only longer ones tell by time.
+func (c Config) canaryWords() int {
+	return max(c.CanaryWords, max(64, c.BlockSize)+4*c.BlockSize)
+}
 
 // canaryShift is how many words go ahead of B the second time: a few tokens, so that no prefix is shared.
 const canaryShift = 3
 
-// canaries runs one pass on one engine (protocol.md, section 3.3): A and B are seeded; A again and B shifted must show
-// reuse in the tiers that this engine has; then, isolated, both must sit at the primed level in every field. The last line of the
+// canaries runs one pass on one engine (protocol.md, section 3.3): A is seeded and must show reuse again, then B and B shifted, in
+// the tiers that this engine has; then, isolated, both must sit at the primed level in every field. Each control follows what it
+// asks about directly, B before A in the second half: an engine with one slot remembers its last prompt only. The last line of the
 // pass carries the checks. It tells whether nothing failed.
 func (r *runner) canaries(ctx context.Context, base string) bool {
 	pass := r.journal.nextPass()
@@ -39,25 +42,27 @@ func (r *runner) canaries(ctx context.Context, base string) bool {
 	if known.send {
 		ask("probe-seed", a.beginning(none, probeWord), s)
 	}
-	ask("canary-a-seed", a, s)
-	ask("canary-b-seed", plain(b), s)
-	_ = r.cfg.Sleep(ctx, r.cfg.PostDonorDelay) // cut short when the run is stopped; the answers tell
-	positive := pairOf{ask("canary-a-positive", a, s), ask("canary-b-positive", shifted, s)}
+	again := func(seed prompt, letter string, control prompt) sembench.Observation {
+		ask("canary-"+letter+"-seed", seed, s)
+		_ = r.cfg.Sleep(ctx, r.cfg.PostDonorDelay) // cut short when the run is stopped; the answers tell
+		return ask("canary-"+letter+"-positive", control, s)
+	}
+	positive := pairOf{a: again(a, "a", a), b: again(plain(b), "b", shifted)}
 
 	isolation, s, _ := r.isolate(ctx, base, name, "negative")
 	if known.send {
 		ask("probe-negative", a.beginning(none, probeWord), s)
 	}
-	negative := pairOf{a: ask("canary-a-negative", a, s)}
-	p.role = "canary-b-negative"
-	negative.b = r.send(ctx, p, shifted, s, 1)
+	negative := pairOf{b: ask("canary-b-negative", shifted, s)}
+	p.role = "canary-a-negative"
+	negative.a = r.send(ctx, p, a, s, 1)
 	isolation.PrimedTokens = known.tokens
 	isolation.Canary = append(canaryChecks(positive, negative, known.tokens), ttftChecks(positive, negative, r.cfg.TTFTCanaryMS)...)
 	if before.Status == sembench.IsolationFailed && isolation.Detail == "" {
 		isolation.Detail = "before seeding: " + before.Detail
 	}
-	negative.b.Isolation = &isolation
-	r.log(negative.b)
+	negative.a.Isolation = &isolation
+	r.log(negative.a)
 	r.keep(r.journal.Sync())
 	for _, check := range isolation.Canary {
 		if check.Outcome == outcomeFail {

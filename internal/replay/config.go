@@ -60,6 +60,8 @@ type Config struct {
 	// TTFTCanaryMS is the time to first token below which a canary counts as reused, where the engine reports no cached tokens
 	// and the pre-flight found TTFT to tell; nil otherwise.
 	TTFTCanaryMS *float64
+	// CanaryWords is the least length of a canary, in words; 0 for what BlockSize asks for.
+	CanaryWords int
 	// BlockSize is the engine's block size in tokens, for the length of canaries; 0 means 16.
 	BlockSize int
 

@@ -54,6 +54,8 @@ type Report struct {
 	TTFTSeparation *float64 `json:"ttft_separation"`
 	// TTFTCanaryMS is half way between the two: a canary below it was reused; null where TTFT does not tell.
 	TTFTCanaryMS *float64 `json:"ttft_canary_ms"`
+	// CanaryWords is the length at which that was found.
+	CanaryWords int `json:"canary_words"`
 	// FirstEventGapMS is the median time from the first event to the first output: what a client that takes the role chunk
 	// for output would be wrong by.
 	FirstEventGapMS *float64 `json:"first_event_gap_ms"`
@@ -69,6 +71,7 @@ const PreflightSchema = "sembench.preflight.v1"
 func (p Report) Apply(c Config) Config {
 	c.Model, c.Isolation, c.SaltKind, c.Engine = p.Model, p.Isolation, p.SaltKind, p.Engine
 	c.ResetURLs, c.ExactResetURLs, c.TTFTCanaryMS = p.ResetURLs, p.ExactResetURLs, p.TTFTCanaryMS
+	c.CanaryWords = p.CanaryWords
 	return c
 }
 
@@ -279,6 +282,9 @@ func (f *flight) workingResets(ctx context.Context, base string, named []string)
 		}
 		details = append(details, result.detail)
 	}
+	if len(details) == 0 {
+		details = []string{"none is known for this engine"}
+	}
 	return nil, strings.Join(details, "; ")
 }
 
@@ -330,25 +336,38 @@ func (f *flight) twice(ctx context.Context, text string, s salt) (first, second 
 	return first, f.ask(ctx, f.cfg.BaseURL, text, s, 1)
 }
 
-// separate measures how far TTFT alone tells a repeated prompt from a new one.
+// separate measures how far TTFT alone tells a repeated prompt from a new one, at growing lengths: a fast engine needs long ones,
+// and a server with a short context refuses them.
 func (f *flight) separate(ctx context.Context, words int) {
-	var cold, warm []float64
+	for _, times := range []int{1, 3, 8} {
+		cold, warm := f.timed(ctx, words*times)
+		d := separation(cold, warm)
+		if d == nil {
+			break
+		}
+		f.report.TTFTSeparation = d
+		if *d >= minSeparation {
+			meanCold, _ := moments(cold)
+			meanWarm, _ := moments(warm)
+			f.report.TTFTCanaryMS, f.report.CanaryWords = new((meanCold+meanWarm)/2), words*times
+			f.cfg.CanaryWords = words * times
+			f.check("ttft_canary", "pass", fmt.Sprintf("TTFT tells a repeated prompt of %d words from a new one: %.1f standard deviations", words*times, *d), "")
+			return
+		}
+	}
+	f.check("cold_provable", "fail", "neither cached tokens nor TTFT show reuse: no step can be proven cold, every pair will be contaminated", f.preset.cachedHint)
+}
+
+// timed sends new prompts, each twice, and gives the times of both.
+func (f *flight) timed(ctx context.Context, words int) (cold, warm []float64) {
 	for i := range repeats {
-		first, second := f.twice(ctx, f.words(fmt.Sprint("ttft", i), words), f.ownSalt(fmt.Sprint("ttft", i)))
-		if a, b := first.TTFT(), second.TTFT(); a != nil && b != nil {
+		name := fmt.Sprint("ttft", words, i)
+		first, second := f.twice(ctx, f.words(name, words), f.ownSalt(name))
+		if a, b := first.TTFT(), second.TTFT(); a != nil && b != nil && prefilled(first) && prefilled(second) {
 			cold, warm = append(cold, *a), append(warm, *b)
 		}
 	}
-	f.report.TTFTSeparation = separation(cold, warm)
-	switch d := f.report.TTFTSeparation; {
-	case d != nil && *d >= minSeparation:
-		meanCold, _ := moments(cold)
-		meanWarm, _ := moments(warm)
-		f.report.TTFTCanaryMS = new((meanCold + meanWarm) / 2)
-		f.check("ttft_canary", "pass", fmt.Sprintf("TTFT tells a repeated prompt from a new one: %.1f standard deviations", *d), "")
-	default:
-		f.check("cold_provable", "fail", "neither cached tokens nor TTFT show reuse: no step can be proven cold, every pair will be contaminated", f.preset.cachedHint)
-	}
+	return cold, warm
 }
 
 // exact checks the stock engine.
@@ -440,6 +459,9 @@ func (f *flight) saltWorks(ctx context.Context, kind string) (bool, string) {
 	if n, m := first.PromptTokens(), other.PromptTokens(); n != nil && m != nil && *n != *m {
 		return false, fmt.Sprintf("two salts give %d and %d prompt tokens", *n, *m)
 	}
+	if again.CachedTokens() == nil && f.report.TTFTCanaryMS != nil {
+		return f.saltTimes(first, again, other)
+	}
 	hit, left, external := again.CachedTokens(), other.CachedTokens(), other.ExternalCachedTokens()
 	switch {
 	case hit == nil || *hit == 0:
@@ -450,6 +472,19 @@ func (f *flight) saltWorks(ctx context.Context, kind string) (bool, string) {
 		return false, fmt.Sprintf("the engine ignores it: %d tokens were reused under another salt", *left)
 	}
 	return true, fmt.Sprintf("%d tokens reused under one salt, %d under another", *hit, value(left))
+}
+
+// saltTimes judges the same three requests by time.
+func (f *flight) saltTimes(first, again, other sembench.Observation) (bool, string) {
+	limit := *f.report.TTFTCanaryMS
+	a, b, c := first.TTFT(), again.TTFT(), other.TTFT()
+	switch {
+	case a == nil || b == nil || c == nil || *a < limit || *b >= limit:
+		return false, "TTFT shows no reuse under one salt, so nothing can be said about two"
+	case *c < limit:
+		return false, fmt.Sprintf("the engine ignores it: TTFT %.1f ms under another salt, %.1f ms for a new prompt", *c, *a)
+	}
+	return true, fmt.Sprintf("TTFT %.1f ms under one salt, %.1f ms under another", *b, *c)
 }
 
 func value(n *int) int {
