@@ -83,6 +83,13 @@ func TestReturns(t *testing.T) {
 	if err != nil || r.SavedShare != nil || r.MeanTTFTSavedMS != nil || r.BreakEvenHitRate != nil {
 		t.Errorf("nothing: %+v, %v", r, err)
 	}
+	s, err := Open(strings.NewReader(`{"prompt": "one two three four"}`+"\n"+`{"prompt": "four words of text"}`), "f", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lengths, err := Histogram(s.Requests()); err != nil || len(lengths) != 1 || lengths[0] != (Length{4, 2}) {
+		t.Errorf("lengths of prompts: %v, %v", lengths, err)
+	}
 	for want, f := range map[string]func() error{
 		"estimating returns: prefill costs nothing per token: measure it and pass prefill-us-per-token": func() error { _, err := Returns(nil, Costs{}, 0, 0); return err },
 		"estimating returns: base-ms is -1, want 0 or more":                                             func() error { _, err := Returns(nil, Costs{BaseMS: -1}, 0, 0); return err },

@@ -16,6 +16,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"sembench"
+	"sembench/internal/token"
 	"sembench/internal/workload"
 )
 
@@ -25,6 +26,8 @@ type Source struct {
 	Format string
 	// BlockSize is the tokens per id; 0 for formats without ids.
 	BlockSize int
+	// Tokenizer counts the tokens of prompts; nil means o200k. Set it before Requests.
+	Tokenizer token.Tokenizer
 
 	name string
 	wish string // the text format asked for, "" to recognise it
@@ -289,6 +292,15 @@ func tableTime(cell string) (float64, error) {
 
 // texts reads logs with prompts.
 func (s *Source) texts(yield func(Request, error) bool) {
+	tk := s.Tokenizer
+	if tk == nil {
+		var err error
+		if tk, err = token.Open(""); err != nil {
+			yield(Request{}, err)
+			return
+		}
+	}
+	var ids []uint32
 	for record, err := range workload.Records(s.in, s.name, s.wish) {
 		if err != nil {
 			if !yield(Request{}, err) {
@@ -297,7 +309,12 @@ func (s *Source) texts(yield func(Request, error) bool) {
 			continue
 		}
 		for _, request := range record.Requests() {
-			if !yield(Request{ArrivalMS: record.ArrivalMS, OutputTokens: record.OutputTokens, Tenant: record.Tenant, Session: record.Session, Text: request.Text}, nil) {
+			ids = tk.Encode(ids[:0], request.Text)
+			r := Request{
+				ArrivalMS: record.ArrivalMS, InputTokens: int64(len(ids)), OutputTokens: record.OutputTokens,
+				Tenant: record.Tenant, Session: record.Session, Text: request.Text, tokens: ids,
+			}
+			if !yield(r, nil) {
 				return
 			}
 		}

@@ -14,6 +14,8 @@ type Request struct {
 	// Text is the prompt, "" for traces without text.
 	Text string
 
+	// tokens are those of Text, valid until the next step.
+	tokens []uint32
 	// contents are the ids of the full blocks by content alone, where IDs are chained hashes of text.
 	contents []uint64
 }

@@ -26,9 +26,8 @@ func analyzeText(s *Source, o Options) (c sembench.TraceCurve, err error) {
 	if size == 0 {
 		size = bailianBlock
 	}
-	tk := o.Tokenizer
-	if tk == nil {
-		if tk, err = token.Open(""); err != nil {
+	if s.Tokenizer = o.Tokenizer; s.Tokenizer == nil {
+		if s.Tokenizer, err = token.Open(""); err != nil {
 			return c, fmt.Errorf("analyzing trace: %w", err)
 		}
 	}
@@ -42,7 +41,6 @@ func analyzeText(s *Source, o Options) (c sembench.TraceCurve, err error) {
 	}
 	defer spans.planner.Close()
 	var bad sembench.Problems
-	var ids []uint32
 	var blocks blockIDs
 	for r, err := range s.Requests() {
 		var record *workload.BadRecord
@@ -53,11 +51,10 @@ func analyzeText(s *Source, o Options) (c sembench.TraceCurve, err error) {
 		case err != nil:
 			return c, err
 		}
-		ids = tk.Encode(ids[:0], r.Text)
-		blocks.of(ids, size)
-		r.InputTokens, r.IDs, r.contents = int64(len(ids)), blocks.chained, blocks.contents
+		blocks.of(r.tokens, size)
+		r.IDs, r.contents = blocks.chained, blocks.contents
 		a.Add(r)
-		if err := spans.add(ids); err != nil {
+		if err := spans.add(r.tokens); err != nil {
 			return c, err
 		}
 	}
@@ -65,7 +62,7 @@ func analyzeText(s *Source, o Options) (c sembench.TraceCurve, err error) {
 		return c, err
 	}
 	c = withBad(a.Curve(), bad)
-	c.Tokenizer = tk.Name()
+	c.Tokenizer = s.Tokenizer.Name()
 	c.Span = &sembench.AnyPosition{BlockHitRate: rate(spans.eligible, a.ids)}
 	if spans.forgot {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("span reuse was looked for in the last %d tokens only", spanTokens))
