@@ -114,3 +114,37 @@ func TestFloorChoice(t *testing.T) {
 		t.Error("an unknown floor is accepted")
 	}
 }
+
+// A result judged against a calibration later has the numbers that it would have had at once, and is not changed itself.
+func TestAgainstFloor(t *testing.T) {
+	var values []sembench.FloorValue
+	for i := range 30 {
+		values = append(values, sembench.FloorValue{ItemID: fmt.Sprint(i), V: 0.9})
+	}
+	c := quietAA()
+	c.Floors = map[string]sembench.Floor{floorColdCold: {N: 30, PerLengthBand: map[string]sembench.FloorBand{"1k": {N: 30, Values: values}}}}
+	s := honest()
+	s.in.Calibration = c
+	whole := build(t, s)
+	s = honest()
+	s.in.Calibration = nil
+	bare := build(t, s)
+	later, err := AgainstFloor(bare, *c, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "drop", later.Paired.RougeLDropVsFloor, *whole.Paired.RougeLDropVsFloor)
+	near(t, "A/A", later.Paired.AATTFTSpeedupGeomean, 1)
+	near(t, "headline", later.Paired.BlendedTTFTSpeedupMean, *whole.Paired.BlendedTTFTSpeedupMean)
+	if string(sembench.Marshal(later.Paired)) != string(sembench.Marshal(whole.Paired)) {
+		t.Error("the paired blocks differ")
+	}
+	null(t, "drop of the result given", bare.Paired.RougeLDropVsFloor)
+	c.Model = "other"
+	if _, err := AgainstFloor(bare, *c, Options{}); err == nil {
+		t.Error("the calibration of another model is accepted")
+	}
+	if _, err := AgainstFloor(sembench.Result{}, *c, Options{}); err == nil {
+		t.Error("a result without pairs is accepted")
+	}
+}

@@ -424,13 +424,20 @@ func (f *facts) warnings() (out []string) {
 	if f.in.Repeats > 1 {
 		out = append(out, "repetitions of an item count as pairs of their own: intervals are too narrow where items differ more than repetitions")
 	}
-	unproven, exact := 0, 0
+	unproven, exact, impure := 0, 0, 0
 	for _, p := range f.pairs {
-		if row := other(p.exact); row != nil {
+		switch row := other(p.exact); {
+		case row == nil:
+		case p.exactRow() == nil:
+			impure++
+		default:
 			if exact++; !verified(row.Isolation) {
 				unproven++
 			}
 		}
+	}
+	if impure > 0 {
+		out = append(out, fmt.Sprintf("exact arm: %d steps reused more than a prefix cache gives and are no baseline", impure))
 	}
 	if unproven > 0 {
 		out = append(out, fmt.Sprintf("exact arm: %d of %d steps have no canary that proves them cold", unproven, exact))

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"fmt"
 	"strconv"
 
 	"sembench"
@@ -27,94 +26,127 @@ func MergeArms(cold, warm sembench.Result, o MergeOptions) (sembench.Result, err
 	if err := mergeable(cold, warm); err != nil {
 		return sembench.Result{}, err
 	}
-	if o.BlockSize == 0 {
-		o.BlockSize = cold.BlockSize
-	}
-	coldRows, err := recipients(cold, sembench.ArmCold)
+	m, err := joinArms(cold, warm, o.AllowUnpaired)
 	if err != nil {
 		return sembench.Result{}, err
 	}
-	warmRows, err := recipients(warm, sembench.ArmWarm)
-	if err != nil {
+	out := o.result(warm)
+	out.Run.Arm, out.Run.RunID = "paired", cold.Run.RunID+"+"+warm.Run.RunID
+	if err := m.finish(&out, o, []sembench.Result{cold, warm}, []string{"cold arm", "warm arm"}); err != nil {
 		return sembench.Result{}, err
 	}
-	apart := cold.Engine != nil && warm.Engine != nil && cold.Engine.BootID != nil && warm.Engine.BootID != nil &&
-		*cold.Engine.BootID != *warm.Engine.BootID
-	var rows []sembench.Row
-	var planned []string
-	transforms := map[string]string{}
-	add := func(row sembench.Row, arm string) {
-		row.Arm, row.Order = &arm, nil
-		pairID := row.ItemID + "#0"
-		row.PairID = &pairID
-		if apart && !verified(row.Isolation) && !is(row.Isolation, sembench.IsolationFailed) {
-			row.Isolation, row.IsolationMethod = new(sembench.IsolationFreshProcess), new(sembench.IsolationFreshProcess)
-		}
-		if _, known := transforms[pairID]; !known {
-			transforms[pairID] = TransformName(row.Transform)
-			planned = append(planned, pairID)
-		}
-		rows = append(rows, row)
-	}
-	byItem := map[string]sembench.Row{}
-	for _, row := range warmRows {
-		byItem[row.ItemID] = row
-	}
-	unpaired := 0
-	for _, row := range coldRows {
-		add(row, sembench.ArmCold)
-		twin, ok := byItem[row.ItemID]
-		if !ok {
-			unpaired++
-			continue
-		}
-		if err := sameItem(row, twin); err != nil {
-			return sembench.Result{}, err
-		}
-		add(twin, sembench.ArmWarm)
-		delete(byItem, row.ItemID)
-	}
-	for _, row := range warmRows {
-		if _, left := byItem[row.ItemID]; left {
-			add(row, sembench.ArmWarm)
-			unpaired++
-		}
-	}
-	if unpaired > 0 && !o.AllowUnpaired {
-		return sembench.Result{}, refuse("%d rows have no twin in the other result: allow unpaired rows to count them as unpaired", unpaired)
-	}
-	out := sembench.Result{
-		ResultVersion: sembench.ResultVersion, CreatedAtUTC: o.CreatedAtUTC, Producer: o.Producer, Run: warm.Run, Config: warm.Config,
-		ConfigSHA256: warm.ConfigSHA256, BlockSize: o.blockSize(), Protocol: warm.Protocol, Engine: warm.Engine, Environment: warm.Environment,
+	out.Warnings = append(out.Warnings, "the arms ran apart: drift between them is in the speedup, and no order effect can be tested")
+	return out, nil
+}
+
+// result starts a merged document from one of its parts.
+func (o MergeOptions) result(from sembench.Result) sembench.Result {
+	return sembench.Result{
+		ResultVersion: sembench.ResultVersion, CreatedAtUTC: o.CreatedAtUTC, Producer: o.Producer, Run: from.Run, Config: from.Config,
+		ConfigSHA256: from.ConfigSHA256, BlockSize: from.BlockSize, Protocol: from.Protocol, Engine: from.Engine, Environment: from.Environment,
 		Calibration: o.Calibration,
 	}
-	out.Run.Arm, out.Run.RunID = "paired", cold.Run.RunID+"+"+warm.Run.RunID
-	out.Run.Simulated = cold.Run.Simulated || warm.Run.Simulated
+}
+
+// merging is the rows of several results on their way into one.
+type merging struct {
+	rows       []sembench.Row
+	planned    []string
+	transforms map[string]string
+}
+
+func (m *merging) add(row sembench.Row) {
+	if _, known := m.transforms[*row.PairID]; !known {
+		m.transforms[*row.PairID] = TransformName(row.Transform)
+		m.planned = append(m.planned, *row.PairID)
+	}
+	m.rows = append(m.rows, row)
+}
+
+// finish computes the merged document from all rows; nothing is averaged. What the parts' own checks found stays.
+func (m *merging) finish(out *sembench.Result, o MergeOptions, parts []sembench.Result, names []string) error {
+	if out.BlockSize > 0 {
+		o.BlockSize = out.BlockSize // the rows were counted with it
+	}
 	if out.Calibration != nil {
 		in := Inputs{Run: out.Run, Engine: out.Engine}
 		if out.Protocol != nil {
 			in.Protocol = *out.Protocol
 		}
 		if err := in.fits(*out.Calibration); err != nil {
-			return sembench.Result{}, err
+			return err
 		}
 	}
-	pairs, err := fill(&out, rows, planned, transforms, o.Options)
+	pairs, err := fill(out, m.rows, m.planned, m.transforms, o.Options)
 	if err != nil {
-		return sembench.Result{}, err
+		return err
 	}
-	// What the arms' own checks found stays; only the checks on pairs can be made anew.
-	out.Checks = mergeChecks([][]sembench.CheckResult{cold.Checks, warm.Checks}, &out, pairs, o.Options)
-	for _, part := range []sembench.Result{cold, warm} {
+	var checks [][]sembench.CheckResult
+	for i, part := range parts {
+		checks = append(checks, part.Checks)
 		for _, text := range part.Contradictions {
-			out.Contradictions = append(out.Contradictions, part.Run.Arm+": "+text)
+			out.Contradictions = append(out.Contradictions, names[i]+": "+text)
 		}
 		for _, text := range part.Warnings {
-			out.Warnings = append(out.Warnings, part.Run.Arm+": "+text)
+			out.Warnings = append(out.Warnings, names[i]+": "+text)
 		}
 	}
-	out.Warnings = append(out.Warnings, "the arms ran apart: drift between them is in the speedup, and no order effect can be tested")
-	return out, nil
+	out.Checks = mergeChecks(checks, names, out, pairs, o.Options)
+	return nil
+}
+
+// joinArms pairs the rows of two arms by item.
+func joinArms(cold, warm sembench.Result, allowUnpaired bool) (*merging, error) {
+	coldRows, err := recipients(cold, sembench.ArmCold)
+	if err != nil {
+		return nil, err
+	}
+	warmRows, err := recipients(warm, sembench.ArmWarm)
+	if err != nil {
+		return nil, err
+	}
+	apart := onTwoProcesses(cold.Engine, warm.Engine)
+	m := &merging{transforms: map[string]string{}}
+	add := func(row sembench.Row, arm string) {
+		row.Arm, row.Order, row.PairID = &arm, nil, new(row.ItemID+"#0")
+		if apart && !verified(row.Isolation) && !is(row.Isolation, sembench.IsolationFailed) {
+			row.Isolation, row.IsolationMethod = new(sembench.IsolationFreshProcess), new(sembench.IsolationFreshProcess)
+		}
+		m.add(row)
+	}
+	twins := map[string]sembench.Row{}
+	for _, row := range warmRows {
+		twins[row.ItemID] = row
+	}
+	unpaired := 0
+	for _, row := range coldRows {
+		add(row, sembench.ArmCold)
+		twin, ok := twins[row.ItemID]
+		if !ok {
+			unpaired++
+			continue
+		}
+		if err := sameItem(row, twin); err != nil {
+			return nil, err
+		}
+		add(twin, sembench.ArmWarm)
+		delete(twins, row.ItemID)
+	}
+	for _, row := range warmRows {
+		if _, left := twins[row.ItemID]; left {
+			add(row, sembench.ArmWarm)
+			unpaired++
+		}
+	}
+	if unpaired > 0 && !allowUnpaired {
+		return nil, refuse("merging: %d rows have no twin in the other result: allow unpaired rows to count them as unpaired", unpaired)
+	}
+	return m, nil
+}
+
+// onTwoProcesses tells that both engines name their process and the names differ.
+func onTwoProcesses(a, b *sembench.EngineInfo) bool {
+	return a != nil && b != nil && a.BootID != nil && b.BootID != nil && *a.BootID != *b.BootID
 }
 
 // mergeable refuses results that are no two arms of one run.
@@ -195,7 +227,7 @@ func sameItem(a, b sembench.Row) error {
 }
 
 // mergeChecks keeps the worst of the parts' outcomes for checks that look at requests, and makes those on pairs anew.
-func mergeChecks(parts [][]sembench.CheckResult, out *sembench.Result, pairs []*pair, o Options) (merged []sembench.CheckResult) {
+func mergeChecks(parts [][]sembench.CheckResult, names []string, out *sembench.Result, pairs []*pair, o Options) (merged []sembench.CheckResult) {
 	rank := map[string]int{sembench.NotJudged: 0, sembench.Pass: 1, sembench.Inconclusive: 2, sembench.Fail: 3}
 	f := facts{in: Inputs{Options: o}, result: out, pairs: pairs}
 	for _, c := range Checks() {
@@ -208,7 +240,7 @@ func mergeChecks(parts [][]sembench.CheckResult, out *sembench.Result, pairs []*
 				for _, own := range part {
 					if own.Name == c.Name && (r.Detail == "" || rank[own.Outcome] > rank[r.Outcome]) {
 						r = own
-						r.Detail = fmt.Sprintf("part %d: %s", i+1, own.Detail)
+						r.Detail = names[i] + ": " + own.Detail
 					}
 				}
 			}

@@ -213,7 +213,7 @@ func (g pairing) controls(out *sembench.Paired) {
 func (g pairing) arms(out *sembench.Paired, used []*pair) {
 	var baseline, incremental, sham, aa, aaOrdered []float64
 	for _, p := range used {
-		if row := other(p.exact); row != nil {
+		if row := p.exactRow(); row != nil {
 			baseline = append(baseline, *p.cold.TTFTMS / *row.TTFTMS)
 			incremental = append(incremental, *row.TTFTMS / *p.warm.TTFTMS)
 		}
@@ -259,7 +259,7 @@ func (g pairing) costs(out *sembench.Paired, used []*pair) {
 		if p.warm.DonorLatencyMS != nil {
 			donors = append(donors, *p.warm.DonorLatencyMS)
 		}
-		if row, h := other(p.exact), hit(p.warm, g.blockSize); row != nil && h != nil && !*h {
+		if row, h := p.exactRow(), hit(p.warm, g.blockSize); row != nil && h != nil && !*h {
 			tax = append(tax, *p.warm.TTFTMS-*row.TTFTMS)
 		}
 	}

@@ -75,6 +75,11 @@ func pairUp(rows []sembench.Row, planned []string) []*pair {
 }
 
 func (p *pair) classify() {
+	for _, row := range []*sembench.Row{p.cold, p.warm} {
+		if row != nil {
+			row.ContaminationReason = nil // an older judgement's
+		}
+	}
 	sent := func(row *sembench.Row) bool { return row != nil && !is(row.Status, sembench.StatusNotSent) }
 	if !sent(p.cold) || !sent(p.warm) {
 		p.class = classUnpaired
@@ -129,13 +134,22 @@ func (p *pair) exclusion() string {
 // ratio is cold over warm TTFT; only for pairs whose exclusion was ruled out.
 func (p *pair) ratio() float64 { return *p.cold.TTFTMS / *p.warm.TTFTMS }
 
+// exactRow gives the exact arm's row when it shows prefix caching alone: one that reused anything else is no baseline.
+func (p *pair) exactRow() *sembench.Row {
+	row := other(p.exact)
+	if row == nil || deref(row.ExternalConfirmedTokens) > 0 || deref(row.FuzzyConfirmedTokens) > 0 || deref(row.SemanticConfirmedTokens) > 0 {
+		return nil
+	}
+	return row
+}
+
 // other gives an additional arm's row when it may stand beside a clean pair: finished, timed, and not known to have started
 // dirty. Its isolation may be unproven where canaries run on another engine.
 func other(row *sembench.Row) *sembench.Row {
 	if row == nil || failed(row) || !is(row.Status, sembench.StatusOK) || !positive(row.TTFTMS) {
 		return nil
 	}
-	if is(row.Isolation, sembench.IsolationFailed) || is(row.Isolation, sembench.IsolationNone) {
+	if is(row.Isolation, sembench.IsolationFailed) || is(row.Isolation, sembench.IsolationNone) || deref(row.PrefixUnexplainedTokens) > 0 {
 		return nil
 	}
 	return row

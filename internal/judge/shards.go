@@ -15,66 +15,53 @@ func MergeShards(shards []sembench.Result, o MergeOptions) (sembench.Result, err
 	if len(shards) == 0 {
 		return sembench.Result{}, refuse("merging: no shards")
 	}
-	first := shards[0]
-	if o.BlockSize == 0 {
-		o.BlockSize = first.BlockSize
-	}
-	out := sembench.Result{
-		ResultVersion: sembench.ResultVersion, CreatedAtUTC: o.CreatedAtUTC, Producer: o.Producer, Run: first.Run, Config: first.Config,
-		ConfigSHA256: first.ConfigSHA256, BlockSize: o.blockSize(), Protocol: first.Protocol, Engine: first.Engine, Environment: first.Environment,
-		Calibration: o.Calibration,
-	}
+	out := o.result(shards[0])
 	if out.Calibration == nil {
-		out.Calibration = first.Calibration
+		out.Calibration = shards[0].Calibration
 	}
-	var rows []sembench.Row
-	var planned, runs []string
-	transforms := map[string]string{}
-	home := map[string]int{}
-	names := map[string]bool{}
-	checks := [][]sembench.CheckResult{}
+	m := &merging{transforms: map[string]string{}}
+	home, seen := map[[2]string]int{}, map[string]bool{}
+	var names, runs []string
 	for i, shard := range shards {
-		if err := sameRun(first, shard, names); err != nil {
+		if err := sameRun(shards[0], shard, seen); err != nil {
 			return sembench.Result{}, err
 		}
-		runs = append(runs, shard.Run.RunID)
-		before := len(planned)
-		for _, row := range shard.Requests {
-			if row.PairID == nil {
-				return sembench.Result{}, refuse("merging: shard %d: item %s names no pair", i+1, row.ItemID)
-			}
-			if at, known := home[*row.PairID]; known && at != i {
-				return sembench.Result{}, refuse("merging: pair %s is in shard %d and in shard %d", *row.PairID, at+1, i+1)
-			} else if !known {
-				planned = append(planned, *row.PairID)
-			}
-			home[*row.PairID] = i
-			transforms[*row.PairID] = TransformName(row.Transform)
-			rows = append(rows, row)
-		}
-		if shard.Paired != nil {
-			for n := range shard.Paired.PairsTotal - (len(planned) - before) {
-				id := fmt.Sprintf("shard %d, missing pair %d", i+1, n+1)
-				planned = append(planned, id)
-				transforms[id] = ""
-			}
-		}
-		checks = append(checks, shard.Checks)
-		for _, text := range shard.Contradictions {
-			out.Contradictions = append(out.Contradictions, fmt.Sprintf("shard %d: %s", i+1, text))
-		}
-		for _, text := range shard.Warnings {
-			out.Warnings = append(out.Warnings, fmt.Sprintf("shard %d: %s", i+1, text))
+		names, runs = append(names, fmt.Sprintf("shard %d", i+1)), append(runs, shard.Run.RunID)
+		if err := m.shard(shard, i, home); err != nil {
+			return sembench.Result{}, err
 		}
 	}
 	slices.Sort(runs)
 	out.Run.Shard, out.Run.RunID = nil, strings.Join(slices.Compact(runs), "+")
-	pairs, err := fill(&out, rows, planned, transforms, o.Options)
-	if err != nil {
+	if err := m.finish(&out, o, shards, names); err != nil {
 		return sembench.Result{}, err
 	}
-	out.Checks = mergeChecks(checks, &out, pairs, o.Options)
 	return out, nil
+}
+
+// shard adds the rows of one shard, and a place for each pair that it planned and has no row of. Home keeps where each pair
+// and arm came from.
+func (m *merging) shard(shard sembench.Result, i int, home map[[2]string]int) error {
+	before := len(m.planned)
+	for _, row := range shard.Requests {
+		if row.PairID == nil || row.Arm == nil {
+			return refuse("merging: shard %d: item %s names no pair or no arm", i+1, row.ItemID)
+		}
+		key := [2]string{*row.PairID, *row.Arm}
+		if at, known := home[key]; known {
+			return refuse("merging: pair %s, arm %s is in shard %d and in shard %d", key[0], key[1], at+1, i+1)
+		}
+		home[key] = i
+		m.add(row)
+	}
+	if shard.Paired == nil {
+		return nil
+	}
+	for n := range shard.Paired.PairsTotal - (len(m.planned) - before) {
+		id := fmt.Sprintf("shard %d, missing pair %d", i+1, n+1)
+		m.planned, m.transforms[id] = append(m.planned, id), ""
+	}
+	return nil
 }
 
 // sameRun refuses a shard that belongs to another run, and one that is there already.
