@@ -10,8 +10,10 @@ import (
 // One item measured with and without its donors, each step on an engine process of its own.
 func Example() {
 	line := func(seq int64, arm string, ttftMS int64) sembench.Observation {
+		process := "the engine started for the " + arm + " arm"
 		start, output := seq*1e9, seq*1e9+ttftMS*1e6
 		return sembench.Observation{Seq: seq, ItemID: "i", PairID: "i#0", Arm: arm, Role: sembench.RoleRecipient, Status: sembench.StatusOK,
+			BootID:    &process,
 			Stamps:    sembench.Stamps{WriteStart: &start, FirstOutput: &output},
 			Isolation: &sembench.Isolation{Method: sembench.IsolationFreshProcess, Status: sembench.IsolationAccepted}}
 	}

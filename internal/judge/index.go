@@ -20,10 +20,13 @@ type journal struct {
 	steps map[[2]string]*step    // by pair id and arm
 	ids   map[string]int         // every id of a line → its index in lines
 	dup   []string               // pair and arm with two recipient lines
+	// armsOf each engine process, and how many recipients of an item it served.
+	armsOf map[string]map[string]bool
+	served map[[2]string]int
 }
 
 func newJournal(observations []sembench.Observation) *journal {
-	j := &journal{steps: map[[2]string]*step{}, ids: map[string]int{}}
+	j := &journal{steps: map[[2]string]*step{}, ids: map[string]int{}, armsOf: map[string]map[string]bool{}, served: map[[2]string]int{}}
 	for _, o := range observations {
 		if !o.Superseded {
 			j.lines = append(j.lines, o)
@@ -56,7 +59,15 @@ func newJournal(observations []sembench.Observation) *journal {
 	for key, s := range j.steps {
 		if s.recipient.PairID == "" {
 			delete(j.steps, key) // a killed step: its recipient never came
+			continue
 		}
+		o := s.recipient
+		name := process(o)
+		if j.armsOf[name] == nil {
+			j.armsOf[name] = map[string]bool{}
+		}
+		j.armsOf[name][o.Arm] = true
+		j.served[[2]string{name, o.ItemID}]++
 	}
 	return j
 }

@@ -98,14 +98,17 @@ func canaryOutcome(c sembench.CanaryCheck) string {
 
 // isolation is the status of one step: its own answer, raised to a verified status when the canary passes next to it in the
 // same engine process both passed, lowered to failed when one of them failed. Null: the line carries no isolation.
-func isolation(s *step, passes []canaryPass) *string {
+func (j *journal) isolation(s *step, passes []canaryPass) *string {
 	own := s.recipient.Isolation
 	if own == nil {
 		return nil
 	}
 	status := own.Status
 	if own.Method == sembench.IsolationFreshProcess && status != sembench.IsolationFailed {
-		return new(sembench.IsolationFreshProcess)
+		if j.alone(s) {
+			return new(sembench.IsolationFreshProcess)
+		}
+		return new(sembench.IsolationAccepted)
 	}
 	if status != sembench.IsolationAccepted && status != sembench.IsolationResetVerified && status != sembench.IsolationSaltVerified {
 		return &status // failed and none stay; unknown words are no proof
@@ -123,6 +126,21 @@ func isolation(s *step, passes []canaryPass) *string {
 		status = sembench.IsolationSaltVerified
 	}
 	return &status
+}
+
+// alone tells that a step's process served no other arm and no other step of the same item. A process that gives no sign of
+// its identity serves all steps that give none.
+func (j *journal) alone(s *step) bool {
+	o := s.recipient
+	return len(j.armsOf[process(o)]) == 1 && j.served[[2]string{process(o), o.ItemID}] == 1
+}
+
+// process names the engine process that served a line; "" for all that give no sign of it.
+func process(o sembench.Observation) string {
+	if o.BootID == nil {
+		return ""
+	}
+	return *o.BootID
 }
 
 // neighbours gives the outcome of the nearest pass before and after a step in the same engine process; "" when there is

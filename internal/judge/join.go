@@ -99,7 +99,7 @@ func (out Joined) row(in Inputs, s *step, it sembench.Item, offline map[string]s
 	if o.Isolation != nil {
 		row.StepPrimedTokens, row.IsolationMethod = o.Isolation.PrimedTokens, &o.Isolation.Method
 	}
-	row.Isolation = isolation(s, out.passes)
+	row.Isolation = out.journal.isolation(s, out.passes)
 	if row.Isolation != nil && is(row.IsolationMethod, sembench.IsolationReset) {
 		row.FlushContaminated = new(*row.Isolation == sembench.IsolationFailed)
 	}

@@ -32,14 +32,40 @@ func TestIsolationBrackets(t *testing.T) {
 	}
 	for _, test := range tests {
 		s := &step{recipient: sembench.Observation{Isolation: accepted}, seqs: [2]int64{5, 6}}
-		if got := isolation(s, test.passes); *got != test.want {
+		if got := newJournal(nil).isolation(s, test.passes); *got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, *got, test.want)
 		}
 	}
 	// A claim of a verified status without canaries is no proof.
 	s := &step{recipient: sembench.Observation{Isolation: &sembench.Isolation{Method: sembench.IsolationReset, Status: sembench.IsolationResetVerified}}}
-	if got := isolation(s, nil); *got != sembench.IsolationAccepted {
+	if got := newJournal(nil).isolation(s, nil); *got != sembench.IsolationAccepted {
 		t.Errorf("claimed status: %s", *got)
+	}
+}
+
+// A fresh process is one that served this arm alone, and each recipient once.
+func TestFreshProcess(t *testing.T) {
+	line := func(seq int64, item, pair, arm, boot string) sembench.Observation {
+		o := sembench.Observation{Seq: seq, ItemID: item, PairID: pair, Arm: arm, Role: sembench.RoleRecipient,
+			Isolation: &sembench.Isolation{Method: sembench.IsolationFreshProcess, Status: sembench.IsolationAccepted}}
+		if boot != "" {
+			o.BootID = &boot
+		}
+		return o
+	}
+	for name, c := range map[string]struct {
+		lines []sembench.Observation
+		want  string
+	}{
+		"two processes": {[]sembench.Observation{line(1, "i", "i#0", "cold", "a"), line(2, "j", "j#0", "cold", "a"), line(3, "i", "i#0", "warm", "b")}, sembench.IsolationFreshProcess},
+		"one process":   {[]sembench.Observation{line(1, "i", "i#0", "cold", "a"), line(2, "i", "i#0", "warm", "a")}, sembench.IsolationAccepted},
+		"unnamed":       {[]sembench.Observation{line(1, "i", "i#0", "cold", ""), line(2, "i", "i#0", "warm", "")}, sembench.IsolationAccepted},
+		"twice":         {[]sembench.Observation{line(1, "i", "i#0", "cold", "a"), line(2, "i", "i#1", "cold", "a")}, sembench.IsolationAccepted},
+	} {
+		j := newJournal(c.lines)
+		if got := j.isolation(j.sortedSteps()[0], nil); *got != c.want {
+			t.Errorf("%s: %s, want %s", name, *got, c.want)
+		}
 	}
 }
 
