@@ -24,10 +24,13 @@ type semblend struct {
 	tokens int
 	embed  *tfidf // nil with embedder jaccard
 
+	poolFrom int // more donors than this are looked up in pool
+
 	// Buffers of one plan.
 	words  vocabulary
 	target []int32
 	multi  multiDonor
+	pool   poolIndex
 	single aligner
 }
 
@@ -84,7 +87,7 @@ const (
 )
 
 func newSemblend(o Options) *semblend {
-	s := &semblend{o: o, c: o.BlockSize, byID: map[string]*chunked{}, index: map[block.Hash][]place{}}
+	s := &semblend{o: o, c: o.BlockSize, byID: map[string]*chunked{}, index: map[block.Hash][]place{}, poolFrom: poolDonors}
 	if o.Embedder == "tfidf" {
 		s.embed = &tfidf{}
 	}
@@ -100,6 +103,7 @@ func (s *semblend) Reset() error {
 	s.donors, s.tokens = s.donors[:0], 0
 	clear(s.byID)
 	clear(s.index)
+	s.pool = poolIndex{}
 	if s.embed != nil {
 		*s.embed = tfidf{}
 	}
@@ -144,7 +148,9 @@ func (s *semblend) Forget(donorID string) error {
 			s.index[h] = left
 		}
 	}
-	s.donors = slices.DeleteFunc(s.donors, func(o *chunked) bool { return o == k })
+	i := slices.Index(s.donors, k)
+	s.pool.forget(k, i)
+	s.donors = slices.Delete(s.donors, i, i+1)
 	if s.embed != nil {
 		s.embed.add(k.bag, -1)
 	}

@@ -189,3 +189,47 @@ func FuzzExecAnswer(f *testing.F) {
 		judge(t, plan, target.Tokens, donors, 2)
 	})
 }
+
+// The index of large pools must name the donors that looking through them names.
+func TestPoolIndexAgainstScan(t *testing.T) {
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 16))
+		size := 12 + r.IntN(20)
+		o := Options{BlockSize: size, MinReuseRatio: 0.01}
+		scan, pool := mustOpen(t, "semblend", o).(*semblend), mustOpen(t, "semblend", o).(*semblend)
+		scan.poolFrom, pool.poolFrom = 1<<30, 0
+		alphabet := 20 + r.Uint32N(60)
+		for step := range 60 {
+			id := fmt.Sprint(r.IntN(25))
+			if r.IntN(4) == 0 {
+				for _, p := range []*semblend{scan, pool} {
+					if err := p.Forget(id); err != nil {
+						t.Fatal(err)
+					}
+				}
+			} else {
+				ids := randomIDs(r, r.IntN(8*size), alphabet)
+				mustRegister(t, scan, id, ids)
+				mustRegister(t, pool, id, ids)
+			}
+			if step%4 != 0 {
+				continue
+			}
+			target := randomIDs(r, 1+r.IntN(8*size), alphabet)
+			got := pool.Plan(context.Background(), Target{Tokens: target})
+			want := scan.Plan(context.Background(), Target{Tokens: target})
+			if !slices.Equal(got.Spans, want.Spans) {
+				t.Fatalf("seed %d step %d: %v, want %v", seed, step, got.Spans, want.Spans)
+			}
+			names := func(p *semblend) (ids []string) {
+				for _, d := range p.multi.candidates(p, target) {
+					ids = append(ids, d.id)
+				}
+				return ids
+			}
+			if got, want := names(pool), names(scan); !slices.Equal(got, want) {
+				t.Fatalf("seed %d step %d: candidates %v, want %v", seed, step, got, want)
+			}
+		}
+	}
+}

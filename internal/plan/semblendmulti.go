@@ -36,7 +36,7 @@ type match struct {
 func (m *multiDonor) plan(s *semblend, target []uint32) []sembench.Span {
 	m.exact(s, target)
 	if slices.ContainsFunc(m.matches, func(x match) bool { return x.donor == nil }) {
-		m.fuzzy(s)
+		m.fuzzy(s, target)
 	}
 	return m.spans(s)
 }
@@ -78,8 +78,8 @@ func (m *multiDonor) unused(places []place) place {
 
 // fuzzy gives each unmatched chunk the candidates' unused chunk that overlaps it most; ties keep the donor
 // registered first, then its first chunk.
-func (m *multiDonor) fuzzy(s *semblend) {
-	candidates := m.candidates(s)
+func (m *multiDonor) fuzzy(s *semblend, target []uint32) {
+	candidates := m.candidates(s, target)
 	if len(candidates) == 0 {
 		return
 	}
@@ -109,19 +109,24 @@ func (m *multiDonor) fuzzy(s *semblend) {
 
 // candidates returns whose chunks are tried, in order of registration: the donors of exact chunks; without
 // any, those that share enough tokens with some chunk; without any, those of similar vocabulary.
-func (m *multiDonor) candidates(s *semblend) []*chunked {
+func (m *multiDonor) candidates(s *semblend, target []uint32) []*chunked {
 	wanted := map[*chunked]bool{}
 	for _, x := range m.matches {
 		if x.donor != nil {
 			wanted[x.donor] = true
 		}
 	}
-	if len(wanted) == 0 {
-		m.prepare(s, s.donors, s.c/2)
-		m.sharing(s, wanted)
+	if len(wanted) == 0 && len(s.donors) > s.poolFrom {
+		s.pool.update(s)
+		if s.pool.sharing(s, target, wanted); len(wanted) == 0 {
+			return s.pool.similar(target)
+		}
 	}
 	if len(wanted) == 0 {
-		return m.similar(s)
+		m.prepare(s, s.donors, s.c/2)
+		if m.sharing(s, wanted); len(wanted) == 0 {
+			return m.similar(s)
+		}
 	}
 	var list []*chunked
 	for _, d := range s.donors {
@@ -221,11 +226,7 @@ func (m *multiDonor) chunk(c int, k int32) []int32 {
 
 // similar returns the donors of highest Jaccard similarity between token sets.
 func (m *multiDonor) similar(s *semblend) []*chunked {
-	type rated struct {
-		donor *chunked
-		value float64
-	}
-	var list []rated
+	var list []likely
 	known := make([]bool, s.words.n)
 	for _, d := range s.donors {
 		clear(known)
@@ -236,14 +237,23 @@ func (m *multiDonor) similar(s *semblend) []*chunked {
 				common++
 			}
 		}
-		if v := float64(common) / float64(s.words.n+d.vocabulary()-common); v > jaccardSimilar {
-			list = append(list, rated{d, v})
-		}
+		list = append(list, likely{d, float64(common) / float64(s.words.n+d.vocabulary()-common)})
 	}
-	slices.SortStableFunc(list, func(a, b rated) int { return cmp.Compare(b.value, a.value) })
-	var donors []*chunked
-	for _, r := range list[:min(len(list), jaccardDonors)] {
-		donors = append(donors, r.donor)
+	return mostLikely(list)
+}
+
+// likely is a donor and its similarity to the target.
+type likely struct {
+	donor *chunked
+	value float64
+}
+
+// mostLikely returns the few donors above the least similarity, most similar first; ties keep their order.
+func mostLikely(list []likely) (donors []*chunked) {
+	list = slices.DeleteFunc(list, func(l likely) bool { return !(l.value > jaccardSimilar) })
+	slices.SortStableFunc(list, func(a, b likely) int { return cmp.Compare(b.value, a.value) })
+	for _, l := range list[:min(len(list), jaccardDonors)] {
+		donors = append(donors, l.donor)
 	}
 	return donors
 }
