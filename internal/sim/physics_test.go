@@ -119,8 +119,8 @@ func TestConcurrencyAndClientsThatLeave(t *testing.T) {
 		for _, r := range truth {
 			if r.Extra["aborted"] == true {
 				aborted++
-			} else if queued += r.QueueNS; r.EmittedFirstNS < r.LawTTFTNS {
-				t.Errorf("too early: %+v", r)
+			} else if queued += r.QueueNS; r.EmittedFirstNS != r.LawTTFTNS {
+				t.Errorf("not on time: %+v", r)
 			}
 		}
 		if len(truth) != 24 || aborted == 0 || aborted > 6 || queued == 0 {
@@ -130,6 +130,54 @@ func TestConcurrencyAndClientsThatLeave(t *testing.T) {
 		stop()
 		if err := <-served; err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A client that leaves frees its slot at once: who waits starts then, and its first token is on time.
+func TestLeavingFreesTheSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, err := New(Config{Tokenizer: "regex", BaseMS: 5, ITLMS: 100, MaxRunning: 1, Clock: NewTimerClock()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		request := func(ctx context.Context) *job {
+			j := &job{ids: []uint32{1}, limit: 9, arrival: time.Now(), out: output{chunks: make([]string, 9), tokens: 9, reason: "stop"}}
+			if err := e.submit(ctx, j); err != nil {
+				t.Error(err)
+			}
+			return j
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			j := request(ctx)
+			if e.cfg.Clock.SleepUntil(ctx, j.finish) == nil {
+				t.Error("the client did not leave")
+			}
+			e.drop(j)
+		})
+		for range 2 { // the first to wait, and one behind it
+			time.Sleep(10 * time.Millisecond)
+			wait.Go(func() { request(t.Context()) })
+		}
+		time.Sleep(30 * time.Millisecond)
+		leave()
+		synctest.Wait()
+		if got := time.Since(began); got != 50*time.Millisecond {
+			t.Fatalf("%v passed", got)
+		}
+		e.mu.Lock()
+		running, waiting := e.sched.running, len(e.sched.queue)
+		e.mu.Unlock()
+		if running != 1 || waiting != 1 {
+			t.Errorf("%d running, %d waiting", running, waiting)
+		}
+		wait.Wait()
+		// The second one starts when the first one's nine tokens are out, 5 ms and 8 x 100 ms later.
+		if got := time.Since(began); got != 50*time.Millisecond+805*time.Millisecond {
+			t.Errorf("the last one started after %v", got)
 		}
 	})
 }

@@ -16,7 +16,10 @@ type scheduler struct {
 	lanes   []time.Time // when each prefill lane is free; none: any number may prefill
 	queue   []*job
 	events  eventHeap
-	ordered int
+	// wakeHead ends the sleep of the head of the queue, which waits for the next event: when a client leaves, something may be
+	// due before it. nil: nobody has waited yet.
+	wakeHead context.CancelFunc
+	ordered  int
 }
 
 type event struct {
@@ -102,10 +105,16 @@ func (e *Engine) submit(ctx context.Context, j *job) error {
 	for j.state == waiting {
 		head := e.sched.queue[0] == j
 		until, _ := e.sched.next()
+		sleep, wakeHead := context.WithCancel(ctx)
+		if head {
+			e.sched.wakeHead = wakeHead
+		}
 		e.mu.Unlock()
 		var err error
 		if head {
-			err = e.cfg.Clock.SleepUntil(ctx, until)
+			// Nobody ends this sleep early but a client that leaves, and then its reason is not this one's.
+			_ = e.cfg.Clock.SleepUntil(sleep, until)
+			err = ctx.Err()
 		} else {
 			select {
 			case <-j.turn:
@@ -113,6 +122,7 @@ func (e *Engine) submit(ctx context.Context, j *job) error {
 				err = ctx.Err()
 			}
 		}
+		wakeHead()
 		e.mu.Lock()
 		if err != nil {
 			e.abort(j)
@@ -276,7 +286,11 @@ func (e *Engine) abort(j *job) {
 		e.advance(now)
 		if j.state == running {
 			e.end(j, aborted, now)
+			e.advance(now)
 		}
+	}
+	if e.sched.wakeHead != nil {
+		e.sched.wakeHead()
 	}
 	if j.emitted.IsZero() {
 		j.emitted = now
