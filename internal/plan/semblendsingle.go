@@ -17,7 +17,7 @@ type aligner struct {
 	results [3]alignment
 	grams   map[uint64][]int32
 	taken   []bool
-	matched []match1
+	matched []chunkMatch
 	each    []int32
 	acc     []int32
 	dense   [1][]int32
@@ -38,8 +38,8 @@ func (a alignment) class() sembench.Class {
 	return sembench.IdenticalContiguous
 }
 
-// match1 is the donor chunk of one target chunk: -1 for none.
-type match1 struct {
+// chunkMatch is the donor chunk of one target chunk: -1 for none.
+type chunkMatch struct {
 	chunk   int
 	overlap float64 // 1 for exact chunks
 	fuzzy   bool
@@ -265,12 +265,12 @@ func (a *aligner) exactChunks(target, donor []int32, c int) {
 		}
 	}
 	for i := range len(target) / c {
-		m := match1{chunk: -1}
+		m := chunkMatch{chunk: -1}
 		sum, _ := windowSum(target[i*c : (i+1)*c])
 		for _, k := range a.grams[sum] {
 			if !a.taken[k] && slices.Equal(target[i*c:(i+1)*c], donor[int(k)*c:(int(k)+1)*c]) {
 				a.taken[k] = true
-				m = match1{chunk: int(k), overlap: 1}
+				m = chunkMatch{chunk: int(k), overlap: 1}
 				break
 			}
 		}
@@ -305,7 +305,7 @@ func (a *aligner) fuzzyChunks(target, donor []int32, c int) {
 		clear(a.acc)
 		if best >= 0 {
 			a.taken[best] = true
-			a.matched[i] = match1{chunk: best, overlap: float64(most) / float64(c), fuzzy: true}
+			a.matched[i] = chunkMatch{chunk: best, overlap: float64(most) / float64(c), fuzzy: true}
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 //
 // A slot is 8 bytes: a 32-bit hash of the window and its ordinal, one location each, in a linear-probing
 // table whose home slot is the hash scaled to the table's length. Scaling keeps slots in hash order, so
-// that growth by a quarter is one sequential pass and the load never falls below 0.6: with the filter
-// 12 to 14.5 bytes per window. Hits are only hints; every one is verified token by token.
+// that growth by a third is one sequential pass and the load never falls below 0.56: with the filter
+// 12 to 15.5 bytes per window. Hits are only hints; every one is verified token by token.
 type windows struct {
 	w      int
 	places int // how many places of one window are kept; below 0: all
@@ -229,7 +229,7 @@ func (x *windows) reserve(n int) {
 		return
 	}
 	old := x.slots
-	x.slots = make([]slot, max(need+slotsPerWord, len(old)*5/4)/slotsPerWord*slotsPerWord+slotsPerWord)
+	x.slots = make([]slot, max(need+slotsPerWord, len(old)*4/3)/slotsPerWord*slotsPerWord+slotsPerWord)
 	x.filter, x.stale = make([]uint64, len(x.slots)/slotsPerWord), 0
 	for _, s := range old {
 		if s.ordinal == 0 {
