@@ -3,6 +3,7 @@ package sim_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -124,6 +125,67 @@ func TestVLLMVoicePassesTheParsers(t *testing.T) {
 			if got, ok := metrics.Counters[name]; !ok || got != float64(want) {
 				t.Errorf("%s is %v (%v), want %d", name, got, ok, want)
 			}
+		}
+	}
+}
+
+// ids are the tokens of a prompt, as the engine tells them.
+func (h *house) ids(prompt string) []int64 {
+	h.t.Helper()
+	var got struct{ Tokens []int64 }
+	if err := json.Unmarshal([]byte(h.post("/tokenize", fmt.Sprintf(`{"prompt":%q}`, prompt), "")), &got); err != nil {
+		h.t.Fatal(err)
+	}
+	return got.Tokens
+}
+
+// A consumer that follows the events knows what the cache holds: what it finds for a prompt is what the engine then finds,
+// across evictions and resets, for vLLM's events and for TensorRT-LLM's.
+func TestKVEventsTellTheCache(t *testing.T) {
+	for _, voice := range []string{"vllm", "trtllm"} {
+		state := engine.NewKVState()
+		c := sim.Config{As: voice, CapacityBlocks: 30}
+		if voice == "vllm" {
+			c.Events = func(b sim.KVBatch) {
+				payload, err := b.Payload()
+				if err != nil {
+					t.Error(err)
+				}
+				batch, err := engine.DecodeKVBatch(payload)
+				if err != nil {
+					t.Error(err)
+				}
+				batch.Seq = &b.Sequence
+				state.Apply(batch)
+			}
+		}
+		h := open(t, c)
+		tok := open(t, sim.Config{}) // TensorRT-LLM has no /tokenize
+		found := 0
+		for i := range 60 {
+			if i%13 == 12 {
+				h.post("/reset_prefix_cache", "", "")
+			}
+			text := strings.TrimSpace(strings.Repeat(fmt.Sprintf("first%d ", i%3), 40+i%30) + strings.Repeat(fmt.Sprintf("then%d ", i%5), 60))
+			if voice == "trtllm" {
+				for batch, err := range engine.ReadKVEvents(strings.NewReader(h.post("/kv_cache_events", "", ""))) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					state.Apply(batch)
+				}
+			}
+			ids := tok.ids(text)
+			want := min(state.CachedPrefix(ids), (len(ids)-1)/16*16)
+			h.post("/v1/completions", fmt.Sprintf(`{"prompt":%q,"max_tokens":1}`, text), "")
+			truth := h.e.Truth()
+			if got := truth[len(truth)-1].PrefixTokens; got != want {
+				t.Errorf("%s: request %d: the engine found %d tokens, the events say %d", voice, i, got, want)
+			}
+			found += want
+		}
+		if sum := state.Summary(); found == 0 || sum.Gaps != 0 || sum.UnknownRemovals != 0 || sum.BlocksRemoved == 0 {
+			t.Errorf("%s: found %d, %+v", voice, found, sum)
 		}
 	}
 }

@@ -9,7 +9,7 @@ type KVBatch struct {
 	Events   []KVEvent
 }
 
-// KVEvent is one change of the prefix cache: KVStored, KVRemoved or KVCleared.
+// KVEvent is one change of the prefix cache: KVStored, KVRemoved or KVCleared, with the blocks that it is about.
 type KVEvent struct {
 	Kind      string
 	Hashes    [][16]byte
@@ -62,9 +62,9 @@ func (s *eventStream) stored(e *Engine, j *job, stored, evicted []blockHash, at 
 	s.emit(at, events)
 }
 
-func (s *eventStream) cleared(at time.Time) {
+func (s *eventStream) cleared(blocks []blockHash, at time.Time) {
 	if s.send != nil {
-		s.emit(at, []KVEvent{{Kind: KVCleared}})
+		s.emit(at, []KVEvent{{Kind: KVCleared, Hashes: blocks}})
 	}
 }
 

@@ -66,15 +66,15 @@ func (p *Publisher) Close() error {
 
 // publish sends one batch. A failure loses it, which subscribers see in the sequence.
 func (p *Publisher) publish(b KVBatch) {
-	payload, err := encodeKV(b)
+	payload, err := b.Payload()
 	if err != nil {
 		return
 	}
 	_ = p.socket.Send(zmq4.NewMsgFrom([]byte(KVTopic), binary.BigEndian.AppendUint64(nil, b.Sequence), payload))
 }
 
-// encodeKV is vLLM's payload for a batch.
-func encodeKV(b KVBatch) ([]byte, error) {
+// Payload is vLLM's msgpack payload for a batch.
+func (b KVBatch) Payload() ([]byte, error) {
 	events := make([]any, len(b.Events))
 	for i, e := range b.Events {
 		ev := map[string]any{"type": e.Kind}

@@ -29,8 +29,9 @@ func (e *Engine) reset(r *resetCall) {
 // clear empties the tiers that a reset names. Caller holds the lock.
 func (e *Engine) clear(r *resetCall) {
 	if r.prefix {
+		blocks := e.prefix.newestFirst()
 		e.prefix.clear()
-		e.events.cleared(e.cfg.Clock.Now())
+		e.events.cleared(blocks, e.cfg.Clock.Now())
 	}
 	if r.offload {
 		e.offload.clear()

@@ -217,6 +217,7 @@ func (e *Engine) begin(j *job, at time.Time) {
 // store puts the blocks of a prefilled prompt into the cache tiers. Caller holds the lock.
 func (e *Engine) store(j *job, at time.Time) {
 	if e.voice.oneSlot() {
+		e.events.cleared(e.prefix.newestFirst(), at)
 		e.prefix.clear()
 	}
 	stored, evicted := e.prefix.use(j.hashes)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,6 +16,24 @@ type trtllm struct {
 	iterations     []any
 	iteration      int
 	reused, missed int // blocks
+	events         []any
+	event          int
+}
+
+// newTRTLLM listens to the engine's own KV events beside whoever else does.
+func newTRTLLM(e *Engine) *trtllm {
+	t := &trtllm{plain: plain{e}}
+	t.happened(map[string]any{"type": "created", "num_blocks_per_cache_level": []any{e.cfg.CapacityBlocks, e.cfg.OffloadBlocks}})
+	send := e.events.send
+	e.events.send = func(b KVBatch) {
+		for _, ev := range b.Events {
+			t.happened(trtEvent(ev))
+		}
+		if send != nil {
+			send(b)
+		}
+	}
+	return t
 }
 
 // maxIterations is how many unread iterations are kept.
@@ -23,6 +42,7 @@ const maxIterations = 1000
 func (t *trtllm) routes(mux *http.ServeMux) {
 	t.plain.routes(mux)
 	mux.HandleFunc("GET /metrics", t.serveIterations)
+	mux.HandleFunc("POST /kv_cache_events", t.serveEvents)
 	mux.HandleFunc("POST /reset_prefix_cache", t.serveReset)
 	mux.Handle("GET /prometheus/metrics", t.e.metrics([]string{"model_name"}, []string{t.e.cfg.Model}, func(x exposition) {
 		c := &t.e.count
@@ -42,12 +62,19 @@ func (t *trtllm) serveReset(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (t *trtllm) serveIterations(w http.ResponseWriter, _ *http.Request) {
+	t.serveList(w, &t.iterations)
+}
+
+func (t *trtllm) serveEvents(w http.ResponseWriter, _ *http.Request) { t.serveList(w, &t.events) }
+
+// serveList drains a list: what was read once is gone.
+func (t *trtllm) serveList(w http.ResponseWriter, list *[]any) {
 	t.e.mu.Lock()
 	t.e.advance(t.e.cfg.Clock.Now())
-	list := append([]any{}, t.iterations...)
-	t.iterations = nil
+	drained := append([]any{}, *list...)
+	*list = nil
 	t.e.mu.Unlock()
-	body, err := json.Marshal(list)
+	body, err := json.Marshal(drained)
 	if err != nil {
 		fail(w, err)
 		return
@@ -121,4 +148,38 @@ func (t *trtllm) iterate(j *job) {
 	if len(t.iterations) > maxIterations {
 		t.iterations = t.iterations[1:]
 	}
+}
+
+// happened adds an event of the KV cache.
+func (t *trtllm) happened(data map[string]any) {
+	t.events = append(t.events, map[string]any{"event_id": t.event, "data": data, "window_size": t.e.cfg.MaxModelLen})
+	t.event++
+	if len(t.events) > maxIterations {
+		t.events = t.events[1:]
+	}
+}
+
+// trtEvent is a change of the cache in TensorRT-LLM's words. It has none for a cleared cache: all blocks are removed.
+func trtEvent(ev KVEvent) map[string]any {
+	name := func(h blockHash) uint64 { return binary.BigEndian.Uint64(h[8:]) }
+	if ev.Kind != KVStored {
+		hashes := make([]any, len(ev.Hashes))
+		for i, h := range ev.Hashes {
+			hashes[i] = name(h)
+		}
+		return map[string]any{"type": "removed", "block_hashes": hashes}
+	}
+	blocks := make([]any, len(ev.Hashes))
+	for i, h := range ev.Hashes {
+		tokens := make([]any, ev.BlockSize)
+		for k := range tokens {
+			tokens[k] = map[string]any{"type": "unique_token", "token_id": ev.Tokens[i*ev.BlockSize+k], "token_extra_id": 0}
+		}
+		blocks[i] = map[string]any{"type": "stored_block", "block_hash": name(h), "tokens": tokens, "cache_level": 0, "priority": 35}
+	}
+	out := map[string]any{"type": "stored", "parent_hash": nil, "blocks": blocks}
+	if ev.Parent != (blockHash{}) {
+		out["parent_hash"] = name(ev.Parent)
+	}
+	return out
 }

@@ -52,7 +52,7 @@ func newVoice(e *Engine) (voice, error) {
 	case "sglang":
 		return &sglang{base}, nil
 	case "trtllm":
-		return &trtllm{plain: base}, nil
+		return newTRTLLM(e), nil
 	case "llamacpp":
 		return &llamacpp{plain: base}, nil
 	case "gateway":
