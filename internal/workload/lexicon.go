@@ -79,7 +79,7 @@ var currencies = map[string][]string{
 	"de": strings.Fields("Euro Dollar Franken Kronen Pfund Rupien Pesos Zloty"),
 	"fr": strings.Fields("euros dollars francs couronnes livres roupies pesos zlotys"),
 	"es": strings.Fields("euros dólares francos coronas libras rupias pesos zlotys"),
-	"ru": strings.Fields("евро долларов франков крон фунтов рупий песо злотых"),
+	"ru": strings.Fields("евро песо эскудо"), // the same after every number
 }
 
 // digitGroups separate thousands.
