@@ -334,3 +334,18 @@ func TestJournalCutShort(t *testing.T) {
 	count(t, "pairs_unpaired", p.PairsUnpaired, 1)
 	identity(t, p)
 }
+
+// With responses alone nothing tells semantic reuse from exact reuse over a connector: hits are unmeasured, not 0.
+func TestNoSemanticSignal(t *testing.T) {
+	s := honest()
+	s.in.Audit, s.in.Evidence, s.in.Window = nil, nil, nil
+	p := build(t, s).Paired
+	null(t, "hit rate", p.HitRate)
+	null(t, "hits", p.Hits)
+	near(t, "coverage", p.HitRateCoverage, 0)
+	count(t, "pairs with an external split", p.PairsExternalConfirmed, 8)
+	count(t, "hits that only cached tokens would call so", p.HitsUnverifiedExternal, 4)
+	if p.ReuseMechanisms[MechanismExactExternal] != 5 {
+		t.Errorf("mechanisms = %v", p.ReuseMechanisms)
+	}
+}

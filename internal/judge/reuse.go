@@ -179,9 +179,9 @@ func (s *sources) of(o sembench.Observation) reuse {
 		r.semantic = proven
 	case r.external != nil && s.declared:
 		r.semantic = new(*r.external)
-	case r.external != nil && *r.external == 0:
-		r.semantic = new(0) // nothing came over a connector, so nothing semantic did
 	}
+	// External tokens without proof stay unmeasured, 0 among them: counted as misses beside unmeasured rows they would make a hit
+	// rate of misses alone.
 	if r.fuzzy != nil && s.fuzzy {
 		r.semantic = new(max(deref(r.semantic), *r.fuzzy))
 	}

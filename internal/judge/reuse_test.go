@@ -40,7 +40,7 @@ func TestSemanticProof(t *testing.T) {
 		{"nothing known", Inputs{}, nil, nil, nil, ""},
 		{"cached only", Inputs{}, usage(num(640), nil), nil, nil, MechanismExact},
 		{"external, nothing else: exact", Inputs{}, usage(num(640), num(640)), new(640), nil, MechanismExactExternal},
-		{"external 0", Inputs{}, usage(num(640), num(0)), new(0), new(0), MechanismExact},
+		{"external 0, nothing else: no signal", Inputs{}, usage(num(640), num(0)), new(0), nil, MechanismExact},
 		{"audit proves it", Inputs{Audit: audit(new(640), nil)}, usage(num(640), num(640)), new(640), new(640), MechanismExternal},
 		{"audit knows the request and no materialization: a confirmed miss", Inputs{Audit: audit(nil, nil)}, usage(num(640), num(640)), new(640), new(0), MechanismExactExternal},
 		{"exact_prefix kinds are not semantic", Inputs{Audit: audit(nil, new(640))}, usage(num(640), nil), new(640), new(0), MechanismExactExternal},
