@@ -73,7 +73,13 @@ func Rows(ctx context.Context, items iter.Seq2[sembench.Item, error], o Options)
 			}
 			return c, err
 		},
-		func(c *counter, it sembench.Item) (sembench.Row, error) { return c.item(ctx, it) })
+		func(c *counter, it sembench.Item) (sembench.Row, error) {
+			x, err := c.item(ctx, it)
+			if err != nil {
+				return sembench.Row{}, err
+			}
+			return x.row(o), nil
+		})
 	return func(yield func(sembench.Row, error) bool) {
 		defer func() {
 			close(made)
@@ -116,38 +122,60 @@ func newCounter(o Options) (*counter, error) {
 	return c, nil
 }
 
+// counted is one recipient as counted: what its row and its strip are made from.
+type counted struct {
+	it     sembench.Item
+	ids    []uint32
+	text   string
+	hits   []bool // one a full block: exact hit
+	prefix int    // leading blocks that continue one donor
+	plans  []sembench.Plan
+	donors []plan.Donor // what exact baseline and planners chose from, oldest first; of a stream only when it keeps requests
+}
+
+func (x counted) row(o Options) sembench.Row {
+	row := newRow(x.it, len(x.ids), o)
+	exact(&row, x.hits, x.prefix, o.BlockSize)
+	for i, made := range x.plans {
+		addPlan(&row, o.Planners[i], made, x.hits, o.BlockSize)
+	}
+	return row
+}
+
 // item counts one recipient against the donors of its own item (--pool item).
-func (c *counter) item(ctx context.Context, it sembench.Item) (sembench.Row, error) {
+func (c *counter) item(ctx context.Context, it sembench.Item) (counted, error) {
 	c.index.Reset()
 	failed := make([]error, len(c.planners))
 	for i, p := range c.planners {
 		failed[i] = p.Reset()
 	}
+	out := counted{it: it}
 	for _, d := range it.DonorPrompts {
 		ids, text, err := c.o.donor(ctx, it, d)
 		if err != nil {
-			return sembench.Row{}, fmt.Errorf("counting item %s: donor %s: %w", it.ItemID, d.DonorID, err)
+			return out, fmt.Errorf("counting item %s: donor %s: %w", it.ItemID, d.DonorID, err)
 		}
+		made := plan.Donor{ID: d.DonorID, Tokens: ids, Text: text}
+		out.donors = append(out.donors, made)
 		c.index.Add(d.DonorID, ids)
 		for i, p := range c.planners {
 			if failed[i] == nil {
-				failed[i] = p.Register(plan.Donor{ID: d.DonorID, Tokens: ids, Text: text})
+				failed[i] = p.Register(made)
 			}
 		}
 	}
-	ids, text, err := c.o.recipient(ctx, it)
-	if err != nil {
-		return sembench.Row{}, fmt.Errorf("counting item %s: recipient: %w", it.ItemID, err)
+	var err error
+	if out.ids, out.text, err = c.o.recipient(ctx, it); err != nil {
+		return out, fmt.Errorf("counting item %s: recipient: %w", it.ItemID, err)
 	}
-	c.hits = c.index.Hits(c.hits, ids)
-	row := newRow(it, len(ids), c.o)
-	exact(&row, c.hits, c.index.PrefixBlocks(ids), c.o.BlockSize)
+	c.hits = c.index.Hits(c.hits, out.ids)
+	out.hits, out.prefix = c.hits, c.index.PrefixBlocks(out.ids)
 	for i, p := range c.planners {
 		made := sembench.Plan{Error: new("registering donors: " + fmt.Sprint(failed[i]))}
 		if failed[i] == nil {
-			made = p.Plan(ctx, plan.Target{ItemID: it.ItemID, Tokens: ids, Text: text})
+			made = p.Plan(ctx, plan.Target{ItemID: it.ItemID, Tokens: out.ids, Text: out.text})
 		}
-		addPlan(&row, c.o.Planners[i], made, c.hits, c.o.BlockSize)
+		out.plans = append(out.plans, made)
 	}
-	return row, nil
+	return out, nil
 }
