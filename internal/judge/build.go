@@ -131,9 +131,13 @@ func single(out *sembench.Result, rows []sembench.Row, o Options) error {
 		out.ByLength[name] = sembench.Group{Aggregate: Aggregate(members, o)}
 	}
 	if dropped := len(rows) - len(clean); dropped > 0 {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%d of %d rows failed or started dirty and are in no aggregate", dropped, len(rows)))
+		out.Warnings = append(out.Warnings, droppedRows(dropped, len(rows)))
 	}
 	return nil
+}
+
+func droppedRows(dropped, of int) string {
+	return fmt.Sprintf("%d of %d rows failed or started dirty and are in no aggregate", dropped, of)
 }
 
 // hasPairs tells that rows of both a cold and a warm arm are there.
