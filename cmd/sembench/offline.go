@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"iter"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,84 +12,134 @@ import (
 	"sembench/internal/judge"
 	"sembench/internal/offline"
 	"sembench/internal/report"
+	"sembench/internal/scenario"
 )
-
-// inlineRows is how many rows a result document holds itself; more stand in a JSONL file beside it.
-const inlineRows = 5000
 
 func offlineCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run-offline [MANIFEST]",
 		Short: "What could be reused: exact, candidate, eligible and novel blocks, without a server",
+		Long: `Counts, item by item, the blocks of each recipient that stand in its donors exactly, that a planner would copy, and that an engine could
+load. The manifest is not held in memory; above 5,000 rows a JSONL or Parquet file beside the document holds them. --explain shows one item's
+blocks one by one, with donor and offset.`,
 		Example: `  sembench run-offline smoke.jsonl --planner semblend,span
-  sembench run-offline log.jsonl --pool stream --capacity-blocks 50000 --output offline.json
+  sembench run-offline log.jsonl --pool stream --capacity-blocks 50000 --output offline.json --rows parquet
+  sembench run-offline smoke.jsonl --planner semblend,span --explain ITEM --output why.html
+  sembench run-offline chats.jsonl --tokenizer ./Qwen3-8B --chat-template auto
   sembench run-offline smoke.jsonl --planner "exec:python3 adapters/semblend_planner.py"`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	names := append([]string{"manifest"}, workloadFlags...)
-	s := settings(c, append(append(names, plannerFlags...), "api", "output", "quiet")...)
+	s := settings(c, append(append(names, plannerFlags...), "api", "explain", "rows", "output", "quiet")...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			s.Manifest = args[0]
-		}
-		p := &protocol{c: c, s: s, runID: "offline", configSHA: s.SHA256()}
-		var err error
-		if s.Manifest != "" {
-			if p.items, p.manifestSHA, err = loadManifest(c, s.Manifest); err != nil {
-				return err
-			}
-			p.items = sampled(p.items, s)
-		} else if p.items, _, err = buildItems(c, s); err != nil {
-			return err
 		}
 		o, err := offlineOptions(s)
 		if err != nil {
 			return err
 		}
-		bar := newProgress("counting blocks", len(p.items), s.Quiet)
-		for row, err := range offline.Rows(c.Context(), seq(p.items), o) {
-			if err != nil {
-				bar.end()
-				return usage(err, "")
-			}
-			p.rows = append(p.rows, row)
-			bar.set(len(p.rows), 0)
-		}
-		bar.end()
-		result, err := judge.Offline(judge.Inputs{
-			Run:   sembench.Run{RunID: p.runID, ManifestPath: s.Manifest, ManifestSHA256: p.manifestSHA, Arm: sembench.ArmSingle, SembenchVersion: toolVersion(), TimestampUTC: now(), Seed: &s.Seed},
-			Items: p.items, Offline: p.rows, Environment: thisMachine(), Producer: sembench.Producer{Name: "sembench", Version: toolVersion()},
-			CreatedAtUTC: now(), Config: s.Effective(), ConfigSHA256: p.configSHA, Options: judgeOptions(s),
-		})
+		rowsFile, err := rowsPath(s.Output, s.Rows)
 		if err != nil {
-			return usage(err, "")
-		}
-		if s.Output == "" {
-			return report.Text(c.OutOrStdout(), report.Input{Result: &result}, 100, colour(c.OutOrStdout()))
-		}
-		if err := splitRows(&result, s.Output); err != nil {
 			return err
 		}
-		return writeDocument(c, s.Output, result)
+		in, err := openSource(c, s)
+		if err != nil {
+			return err
+		}
+		if s.Explain != "" {
+			return explain(c, s, o, in)
+		}
+		return runOffline(c, s, o, in, rowsFile)
 	}
 	return c
 }
 
-// splitRows moves very many rows into a file beside the document.
-func splitRows(result *sembench.Result, output string) error {
-	if len(result.Requests) <= inlineRows || output == "-" {
-		return nil
+// runOffline counts the items as they come, keeping at most inlineRows rows in memory, and writes or shows the result.
+func runOffline(c *cobra.Command, s *scenario.Scenario, o offline.Options, in *source, rowsFile string) error {
+	bar := newProgress("counting blocks", in.total, s.Quiet)
+	defer bar.end()
+	tally := judge.NewTally(judgeOptions(s))
+	next, stop := iter.Pull2(offline.Rows(c.Context(), in.items, o))
+	defer stop()
+	// step gives the next row, summed; ok is false after the last one.
+	step := func() (row sembench.Row, ok bool, err error) {
+		if row, err, ok = next(); !ok || err != nil {
+			return row, ok, usage(err, "")
+		}
+		tally.Add(&row)
+		ahead := 0
+		if in.total == 0 {
+			ahead = tally.Rows() + 1 // nobody knows how many come
+		}
+		bar.set(tally.Rows(), ahead)
+		return row, true, nil
 	}
-	path := strings.TrimSuffix(output, filepath.Ext(output)) + ".rows.jsonl"
-	result.RowsFile = new(filepath.Base(path))
-	rows := result.Requests
-	result.Requests = nil
+	var rows []sembench.Row
+	for len(rows) <= inlineRows {
+		row, ok, err := step()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		rows = append(rows, row)
+	}
+	many := len(rows) > inlineRows
+	if many {
+		if err := writeRows(rowsFile, s.Rows, rows, step); err != nil {
+			return err
+		}
+	}
+	bar.end()
+	result := judge.OfflineTotals(judge.Inputs{
+		Run:         sembench.Run{RunID: "offline", ManifestPath: s.Manifest, ManifestSHA256: in.sha256(), Arm: sembench.ArmSingle, SembenchVersion: toolVersion(), TimestampUTC: now(), Seed: &s.Seed},
+		Environment: thisMachine(), Producer: sembench.Producer{Name: "sembench", Version: toolVersion()},
+		CreatedAtUTC: now(), Config: s.Effective(), ConfigSHA256: s.SHA256(), Options: judgeOptions(s),
+	}, tally)
+	switch {
+	case !many:
+		result.Requests = rows
+	case rowsFile != "":
+		result.RowsFile = new(filepath.Base(rowsFile))
+	default:
+		result.Warnings = append(result.Warnings, fmt.Sprintf("%d rows were left out: more than %d stand in a file beside the document, give it a name with --output", tally.Rows(), inlineRows))
+	}
+	if s.Output == "" {
+		return report.Text(c.OutOrStdout(), report.Input{Result: &result}, 100, colour(c.OutOrStdout()))
+	}
+	return writeDocument(c, s.Output, result)
+}
+
+// writeRows writes rows, then those that step still gives; without a path they are only stepped through.
+func writeRows(path, format string, rows []sembench.Row, step func() (sembench.Row, bool, error)) error {
+	rest := func(out rowWriter) error {
+		for {
+			row, ok, err := step()
+			if err != nil || !ok {
+				return err
+			}
+			if out != nil {
+				if err := out.write(&row); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if path == "" {
+		return rest(nil)
+	}
 	return sembench.WriteFile(path, func(w io.Writer) error {
-		for _, row := range rows {
-			if _, err := fmt.Fprintf(w, "%s\n", sembench.Marshal(row)); err != nil {
+		out := newRowWriter(w, format)
+		for i := range rows {
+			if err := out.write(&rows[i]); err != nil {
 				return err
 			}
 		}
-		return nil
+		if err := rest(out); err != nil {
+			return err
+		}
+		return out.close()
 	})
 }

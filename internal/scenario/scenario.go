@@ -34,7 +34,8 @@ type Scenario struct {
 	MinSimilarity  float64  `flag:"min-similarity" default:"0.6" help:"least embedding similarity of a semblend donor"`
 	Embedder       string   `flag:"embedder" default:"jaccard" help:"how planners compare whole prompts: jaccard or tfidf"`
 	ChatTemplate   string   `flag:"chat-template" default:"none" help:"render chats before counting: none, auto (beside the tokenizer) or a template file"`
-	Explain        string   `flag:"explain" help:"show one item's blocks as a strip: exact, prefix, span, scattered, recompute" hash:"-"`
+	Explain        string   `flag:"explain" help:"show the blocks of the item with this id as a strip: prefix, exact, span, scattered, recompute; HTML with --output x.html" hash:"-"`
+	Rows           string   `flag:"rows" default:"jsonl" help:"form of the rows beside a document that has more than 5,000 of them: jsonl or parquet" hash:"-"`
 	Workers        int      `flag:"workers" default:"0" help:"parallel workers for offline work (0: one a processor)" hash:"-"`
 
 	// Endpoint.
