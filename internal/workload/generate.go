@@ -51,9 +51,13 @@ func (g *generator) candidate(i, attempt int, w wanted) candidate {
 		return candidate{err: err}
 	}
 	c := candidate{item: it, runs: runs(o.Tokenizer, o.BlockSize, it.RecipientPrompt, declaredOf(it.Metadata))}
+	target, _ := bandTokens(w.band)
 	apart := it.NegativeControl || it.Transform == "paraphrase"
 	recipient := c.runs
 	for _, d := range it.DonorPrompts {
+		if len(o.Tokenizer.Encode(nil, d.Text)) > donorLimit(target) {
+			return candidate{err: errRedraw}
+		}
 		donor := runs(o.Tokenizer, o.BlockSize, d.Text, declaredOf(d.Metadata))
 		if apart && overlap(recipient, donor) > 0 {
 			return candidate{err: errRedraw}
