@@ -57,6 +57,7 @@ func fill(out *sembench.Result, rows []sembench.Row, planned []string, transform
 	}
 	for _, p := range pairs {
 		p.compareTokens()
+		p.annotate(o.blockSize())
 	}
 	warm, cold := cleanRows(pairs)
 	out.Aggregate = Aggregate(warm, o)

@@ -88,6 +88,18 @@ func TestBuildClosedForm(t *testing.T) {
 			t.Errorf("%s: donor attribution %v", row.ItemID, show(row.DonorAttribution))
 		}
 	}
+	for _, row := range r.Requests {
+		if !is(row.Arm, sembench.ArmWarm) {
+			continue
+		}
+		want := map[string]string{"negative_control": "control", "entity_swap": "wrong_reuse"}[row.Transform]
+		if want == "" {
+			want = "used"
+		}
+		if !is(row.PairClass, want) || row.SemanticHit == nil || *row.SemanticHit != (*row.SemanticConfirmedTokens > 0) || row.TTFTSpeedup == nil {
+			t.Errorf("%s: class %v, hit %v, speedup %v", row.ItemID, show(row.PairClass), show(row.SemanticHit), show(row.TTFTSpeedup))
+		}
+	}
 	last := r.Ladder[len(r.Ladder)-1]
 	near(t, "faster", last.Rate, 0.5)
 }

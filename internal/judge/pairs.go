@@ -106,6 +106,18 @@ func (p *pair) classify() {
 	}
 }
 
+// annotate writes onto the pair's rows what a reader of rows needs to know of the pair.
+func (p *pair) annotate(blockSize int) {
+	for _, row := range []*sembench.Row{p.cold, p.warm} {
+		if row != nil {
+			row.PairClass, row.SemanticHit, row.TTFTSpeedup, row.WarmVsColdRougeL = new(string(p.class)), nil, nil, nil
+		}
+	}
+	if p.clean() {
+		p.warm.SemanticHit, p.warm.TTFTSpeedup, p.warm.WarmVsColdRougeL = hit(p.warm, blockSize), finite(p.ratio()), p.rouge()
+	}
+}
+
 // clean tells that the pair's rows enter aggregates.
 func (p *pair) clean() bool {
 	return p.class == classControl || p.class == classWrongReuse || p.class == classUsed
