@@ -118,20 +118,20 @@ type Row struct {
 	OutputTopLogprobs []map[string]float64 `json:"output_top_logprobs,omitempty"`
 
 	// Protocol.
-	Arm               *string `json:"arm"`
-	Order             *int    `json:"order"`
-	Attempt           *int    `json:"attempt"`
-	PairID            *string `json:"pair_id"`
+	Arm     *string `json:"arm"`
+	Order   *int    `json:"order"`
+	Attempt *int    `json:"attempt"`
+	PairID  *string `json:"pair_id"`
 	// PairClass is what became of the row's pair: used, control, wrong_reuse, contaminated, errored, excluded or unpaired; on cold
 	// and warm rows. SemanticHit, TTFTSpeedup (cold/warm) and WarmVsColdRougeL stand on warm rows of clean pairs.
-	PairClass        *string  `json:"pair_class"`
-	SemanticHit      *bool    `json:"semantic_hit"`
-	TTFTSpeedup      *float64 `json:"ttft_speedup"`
-	WarmVsColdRougeL *float64 `json:"warm_vs_cold_output_rouge_l"`
-	FlushContaminated *bool   `json:"flush_contaminated"`
-	GapUnhonoured     *bool   `json:"gap_unhonoured"`
-	Error             *string `json:"error"`
-	ErrorClass        *string `json:"error_class"`
+	PairClass         *string  `json:"pair_class"`
+	SemanticHit       *bool    `json:"semantic_hit"`
+	TTFTSpeedup       *float64 `json:"ttft_speedup"`
+	WarmVsColdRougeL  *float64 `json:"warm_vs_cold_output_rouge_l"`
+	FlushContaminated *bool    `json:"flush_contaminated"`
+	GapUnhonoured     *bool    `json:"gap_unhonoured"`
+	Error             *string  `json:"error"`
+	ErrorClass        *string  `json:"error_class"`
 	// Status is the observation's (ok, failed, excluded, not_sent) and Reason why it was excluded; null offline.
 	Status *string `json:"status"`
 	Reason *string `json:"reason"`

@@ -398,8 +398,8 @@ func checkValid(f *facts, r *sembench.CheckResult) {
 		p.NegativeControlPairs+p.WrongReusePairs)
 	cold, warm := p.ArmErrorRateCold, p.ArmErrorRateWarm
 	switch {
-	case !p.Valid:
-		r.Outcome, r.Detail = sembench.Fail, *p.InvalidReason
+	case invalid(p) != "":
+		r.Outcome, r.Detail = sembench.Fail, invalid(p)
 	case cold != nil && warm != nil && math.Abs(*cold-*warm) > errorRateGap:
 		settle(r, math.Abs(*cold-*warm), errorRateGap, "error rates of the arms: cold %.2f, warm %.2f", *cold, *warm)
 	}

@@ -35,8 +35,8 @@ func Compare(a, b sembench.Result, o Options) sembench.Comparison {
 		switch {
 		case r.Paired == nil:
 			out.Reasons = append(out.Reasons, name+" has no pairs")
-		case !r.Paired.Valid:
-			out.Reasons = append(out.Reasons, name+" is not a valid measurement: "+*r.Paired.InvalidReason)
+		case invalid(r.Paired) != "":
+			out.Reasons = append(out.Reasons, name+" is not a valid measurement: "+invalid(r.Paired))
 		case r.RowsFile != nil && len(r.Requests) == 0:
 			out.Reasons = append(out.Reasons, fmt.Sprintf("%s keeps its rows in %s: read them into the result first", name, *r.RowsFile))
 		}

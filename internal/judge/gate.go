@@ -83,7 +83,7 @@ func Gate(result sembench.Result, o GateOptions) (sembench.Verdict, error) {
 	}
 	v.Passed = len(v.Failures) == 0
 	v.ExitCode = map[bool]int{false: 1}[v.Passed]
-	if p := result.Paired; p != nil && !p.Valid {
+	if p := result.Paired; p != nil && invalid(p) != "" {
 		v.ExitCode = 4
 	}
 	return v, nil
@@ -276,11 +276,8 @@ func (g *gateInput) standing() (out []sembench.GateResult) {
 	}
 	out = append(out, simulated)
 	if p := g.result.Paired; p != nil {
-		valid := sembench.GateResult{Name: gateValid, Metric: "paired.valid", Bound: "flag", Outcome: outcomeIf(p.Valid)}
-		if p.InvalidReason != nil {
-			valid.Detail = *p.InvalidReason
-		}
-		out = append(out, valid)
+		reason := invalid(p)
+		out = append(out, sembench.GateResult{Name: gateValid, Metric: "paired.valid", Bound: "flag", Outcome: outcomeIf(reason == ""), Detail: reason})
 	}
 	for _, c := range g.result.Checks {
 		one := sembench.GateResult{Name: c.Name, Metric: "checks." + c.Name, Outcome: c.Outcome, Observed: c.Observed, Threshold: c.Limit,

@@ -260,6 +260,8 @@ func TestStandingGates(t *testing.T) {
 	check("inconclusive check, allowed", r, GateOptions{AllowInconclusive: true}, 0, "order_effect", sembench.Inconclusive)
 	r, _ = bare()
 	r.Paired.Valid, r.Paired.InvalidReason = false, new("no pair could be used")
+	check("a document without the key", sembench.Result{Paired: &sembench.Paired{PairsUsed: 5, PairsTotal: 9}}, GateOptions{}, 0, "measurement_valid", sembench.Pass)
+	check("and with too few pairs", sembench.Result{Paired: &sembench.Paired{PairsUsed: 3, PairsTotal: 9, PairsErrored: 5}}, GateOptions{}, 4, "measurement_valid", sembench.Fail)
 	check("invalid", r, GateOptions{AllowMissing: true, AllowInconclusive: true}, 4, "measurement_valid", sembench.Fail)
 }
 

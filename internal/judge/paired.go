@@ -53,7 +53,7 @@ func (g pairing) of(want class) (out []*pair) {
 func (g pairing) count(out *sembench.Paired) {
 	out.PairsTotal = len(g.pairs)
 	sent, errors := map[string]int{}, map[string]int{}
-	excluded, judged := 0, 0
+	judged := 0
 	for _, p := range g.pairs {
 		for name, row := range map[string]*sembench.Row{"cold": p.cold, "warm": p.warm} {
 			if row != nil && !is(row.Status, sembench.StatusNotSent) && !is(row.Status, sembench.StatusExcluded) {
@@ -86,7 +86,6 @@ func (g pairing) count(out *sembench.Paired) {
 				out.ContaminationReasons[reason]++
 			}
 		case classExcluded:
-			excluded++
 			out.PairsExcluded[p.reasons[0]]++
 		case classControl:
 			out.NegativeControlPairs++
@@ -98,14 +97,28 @@ func (g pairing) count(out *sembench.Paired) {
 	}
 	out.ArmErrorRateCold, out.ArmErrorRateWarm = rate(errors["cold"], sent["cold"]), rate(errors["warm"], sent["warm"])
 	out.ContaminationJudged = judged > 0 && out.PairsIsolationUnknown == 0
-	lost := out.PairsUnpaired + out.PairsErrored + out.PairsContaminated + excluded
-	switch {
-	case out.PairsUsed == 0:
-		out.InvalidReason = new("no pair could be used")
-	case 2*lost > out.PairsTotal:
-		out.InvalidReason = new(fmt.Sprintf("%d of %d pairs were lost (unpaired, errored, contaminated or excluded), more than half", lost, out.PairsTotal))
+	if reason := invalid(out); reason != "" {
+		out.InvalidReason = &reason
 	}
 	out.Valid = out.InvalidReason == nil
+}
+
+// invalid tells by which rule a paired block is no measurement; "" when it is one. It goes by the counts, since documents of
+// other producers have no such verdict.
+func invalid(p *sembench.Paired) string {
+	lost := p.PairsUnpaired + p.PairsErrored + p.PairsContaminated
+	for _, n := range p.PairsExcluded {
+		lost += n
+	}
+	switch {
+	case p.InvalidReason != nil:
+		return *p.InvalidReason
+	case p.PairsUsed == 0:
+		return "no pair could be used"
+	case 2*lost > p.PairsTotal:
+		return fmt.Sprintf("%d of %d pairs were lost (unpaired, errored, contaminated or excluded), more than half", lost, p.PairsTotal)
+	}
+	return ""
 }
 
 func ratios(pairs []*pair) []float64 {
