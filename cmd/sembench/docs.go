@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
 	"sembench"
@@ -34,9 +35,16 @@ var documents = []struct {
 
 // docsCommand writes what is generated in the repository: docs/cli.md, docs/metrics.md, docs/gates.md and schemas/.
 func docsCommand() *cobra.Command {
-	return &cobra.Command{
+	man := ""
+	c := &cobra.Command{
 		Use: "docs ROOT", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if man != "" {
+				if err := os.MkdirAll(man, 0o755); err != nil {
+					return err
+				}
+				return doc.GenManTree(c.Root(), &doc.GenManHeader{Title: "SEMBENCH", Section: "1", Source: "sembench " + toolVersion()}, man)
+			}
 			comments, err := schema.Comments(os.DirFS(args[0]))
 			if err != nil {
 				return err
@@ -58,6 +66,8 @@ func docsCommand() *cobra.Command {
 			return sembench.WriteFile(filepath.Join(args[0], "docs", "cli.md"), func(w io.Writer) error { return reference(w, c.Root()) })
 		},
 	}
+	c.Flags().StringVar(&man, "man", "", "write man pages into this folder instead")
+	return c
 }
 
 // reference writes every verb with its flags and defaults as Markdown.

@@ -44,7 +44,6 @@ reads the engine's own evidence, and gates it in CI.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage(err, "see: "+c.CommandPath()+" --help")
 	})
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(verbs()...)
 	return root
 }
