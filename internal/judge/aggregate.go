@@ -66,8 +66,22 @@ func values(rows []sembench.Row, of func(sembench.Row) *float64) (out []float64)
 	return out
 }
 
-// localBlocks is the denominator of offline rates; null on a row that was never analysed offline.
-func localBlocks(row sembench.Row) *int { return row.LocalTotalBlocks }
+// localBlocks is the denominator of offline rates; null on a row that was never analysed offline. Rows of producers that know
+// one count only carry no source of it: there it is both.
+func localBlocks(row sembench.Row) *int {
+	if row.LocalTotalBlocks == nil && row.PromptTokensSource == nil && row.TotalBlocks > 0 {
+		return &row.TotalBlocks
+	}
+	return row.LocalTotalBlocks
+}
+
+// localTokens is the whole prompt by the same count.
+func localTokens(row sembench.Row) *int {
+	if row.LocalPromptTokens == nil && row.LocalTotalBlocks == nil && row.PromptTokensSource == nil && row.PromptTokens > 0 {
+		return &row.PromptTokens
+	}
+	return row.LocalPromptTokens
+}
 
 func totalBlocks(row sembench.Row) *int { return &row.TotalBlocks }
 
@@ -75,7 +89,7 @@ func promptTokens(row sembench.Row) *int { return &row.PromptTokens }
 
 // exactBlocks is null on a row that was never analysed offline: its 0 would be a zero value, no measurement.
 func exactBlocks(row sembench.Row) *int {
-	if row.LocalTotalBlocks == nil {
+	if localBlocks(row) == nil {
 		return nil
 	}
 	return &row.ExactHitBlocks
@@ -103,9 +117,9 @@ func offlineRates(out *sembench.Aggregate, rows []sembench.Row) {
 	out.SemanticLiftOverPrefix = lift(rows, eligible, localBlocks, prefix)
 	known, agree := 0, 0
 	for _, row := range rows {
-		if row.LocalTotalBlocks != nil {
+		if local := localBlocks(row); local != nil {
 			known++
-			if *row.LocalTotalBlocks == row.TotalBlocks {
+			if *local == row.TotalBlocks {
 				agree++
 			}
 		}
@@ -141,7 +155,7 @@ func confirmedRates(out *sembench.Aggregate, rows []sembench.Row) {
 
 // tokenRates divides tokens by whole prompts; offline ones by the local count.
 func tokenRates(out *sembench.Aggregate, rows []sembench.Row, size int) {
-	local := func(r sembench.Row) *int { return r.LocalPromptTokens }
+	local := localTokens
 	exact := func(r sembench.Row) *int {
 		if b := exactBlocks(r); b != nil {
 			return new(*b * size)
@@ -288,7 +302,7 @@ func planners(out *sembench.Aggregate, rows []sembench.Row) {
 				a.Errors++
 			case column.CandidateBlocks != nil:
 				a.Rows++
-				a.TotalBlocks += deref(row.LocalTotalBlocks)
+				a.TotalBlocks += deref(localBlocks(row))
 				a.CandidateBlocks += deref(column.CandidateBlocks)
 				a.EligibleBlocks += deref(column.EligibleBlocks)
 				a.NovelBlocks += deref(column.NovelBlocks)

@@ -13,7 +13,7 @@ func TestAggregateClosedForm(t *testing.T) {
 			SemanticEligibleBlocks: new(6), BackendConfirmedBlocks: new(8), NegativeControl: true, BackendConfirmedTokens: new(135), StepPrimedTokens: new(40)},
 		{PromptTokens: 1600, TotalBlocks: 100, LocalTotalBlocks: new(90), LocalPromptTokens: new(1500), ExactHitBlocks: 9, ExactPrefixHitBlocks: new(0),
 			BackendConfirmedBlocks: new(10)},
-		{PromptTokens: 16, TotalBlocks: 1, Planners: map[string]sembench.PlannerRow{"span": {Error: new("no")}}},
+		{PromptTokens: 16, TotalBlocks: 1, PromptTokensSource: new("engine"), Planners: map[string]sembench.PlannerRow{"span": {Error: new("no")}}},
 	}
 	a := Aggregate(rows, Options{})
 	near(t, "exact", a.ExactBlockHitRate, 14.0/100)
@@ -32,6 +32,12 @@ func TestAggregateClosedForm(t *testing.T) {
 	null(t, "leak", a.LeakRate)
 	count(t, "errored planners", a.Planners["span"].Errors, 1)
 	null(t, "span rate", a.Planners["span"].EligibleBlockRate)
+
+	foreign := Aggregate([]sembench.Row{{PromptTokens: 160, TotalBlocks: 10, ExactHitBlocks: 5}}, Options{})
+	near(t, "exact of a producer with one count", foreign.ExactBlockHitRate, 0.5)
+	near(t, "and by tokens", foreign.ExactTokenWeightedReuseRate, 0.5)
+	unknown := Aggregate([]sembench.Row{{PromptTokens: 160, TotalBlocks: 10, PromptTokensSource: new("engine")}}, Options{})
+	null(t, "exact of a row never analysed offline", unknown.ExactBlockHitRate)
 
 	none := Aggregate(nil, Options{})
 	null(t, "rate of nothing", none.ExactBlockHitRate)
