@@ -279,6 +279,7 @@ func TestInputOrderChangesNothing(t *testing.T) {
 		random.Shuffle(len(s.in.Observations), func(i, j int) {
 			s.in.Observations[i], s.in.Observations[j] = s.in.Observations[j], s.in.Observations[i]
 		})
+		random.Shuffle(len(s.in.Items), func(i, j int) { s.in.Items[i], s.in.Items[j] = s.in.Items[j], s.in.Items[i] })
 		random.Shuffle(len(s.in.Offline), func(i, j int) { s.in.Offline[i], s.in.Offline[j] = s.in.Offline[j], s.in.Offline[i] })
 		if got := sembench.MarshalIndent(build(t, s)); !bytes.Equal(got, want) {
 			t.Fatal("shuffled inputs give another result")

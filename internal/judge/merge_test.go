@@ -151,6 +151,14 @@ func TestMergeShards(t *testing.T) {
 	near(t, "mean", b.BlendedTTFTSpeedupMean, *a.BlendedTTFTSpeedupMean)
 	near(t, "incremental", b.SemanticIncrementalTTFTSpeedupMean, *a.SemanticIncrementalTTFTSpeedupMean)
 	near(t, "order effect p", b.OrderEffectPValue, *a.OrderEffectPValue)
+	if !bytes.Equal(sembench.Marshal(a), sembench.Marshal(b)) {
+		t.Error("the merged paired block differs from the whole run's")
+	}
+	shards[0], shards[1] = shards[1], shards[0]
+	swapped, err := MergeShards(shards, MergeOptions{})
+	if err != nil || !bytes.Equal(sembench.Marshal(swapped.Paired), sembench.Marshal(b)) {
+		t.Errorf("the order of shards shows: %v", err)
+	}
 	shards[2].Paired.PairsTotal += 2 // a shard that was killed before its last two pairs
 	if merged, err = MergeShards(shards, MergeOptions{}); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"strings"
 
 	"sembench"
@@ -37,7 +38,8 @@ type pair struct {
 	isolationUnknown            bool     // an arm carries no isolation field
 }
 
-// pairUp groups rows by pair in the order of planned, and classifies each.
+// pairUp groups rows by pair, those planned and those that only rows name, and classifies each. Pairs come by id: resampling draws them by
+// place, and no number may depend on the order of a manifest or of shards.
 func pairUp(rows []sembench.Row, planned []string) []*pair {
 	byID := map[string]*pair{}
 	pairs := make([]*pair, 0, len(planned))
@@ -68,6 +70,7 @@ func pairUp(rows []sembench.Row, planned []string) []*pair {
 			p.aa = row
 		}
 	}
+	slices.SortFunc(pairs, func(a, b *pair) int { return strings.Compare(a.id, b.id) })
 	for _, p := range pairs {
 		p.classify()
 	}
