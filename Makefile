@@ -23,7 +23,13 @@ generate: ## schemas, docs/cli.md, docs/metrics.md, docs/gates.md
 workload-samples: ## 20 passages of every generated domain, to read
 	@SEMBENCH_SAMPLES=20 go test -count=1 -run '^TestPrintSamples$$' -v ./internal/workload | grep -v '^=== \|^--- \|^PASS\|^ok'
 
-.PHONY: testdata
+.PHONY: testdata testdata-run
 testdata: ## judge the tiny committed run again after a meant change of the judge; read the diff before committing it
 	go run ./cmd/sembench judge testdata/run --allow-simulated
 	rm -f testdata/run/report.html
+
+testdata-run: ## measure the tiny committed run anew (all of its numbers change)
+	cp testdata/run/manifest.jsonl /tmp/sembench-tiny.jsonl && rm -rf testdata/run
+	go run ./cmd/sembench bench --output testdata/run --run-id tiny --manifest /tmp/sembench-tiny.jsonl --base-ms 4 --prefill-us-per-token 8 \
+	  --load-us-per-token 1 --lookup-ms 0.5 --itl-ms 0.1 --recipient-max-tokens 8 --calibration-pairs 1 --warmup 0 --canary-every 50 --quiet
+	rm -f testdata/run/report.html /tmp/sembench-tiny.jsonl

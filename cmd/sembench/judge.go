@@ -139,6 +139,10 @@ func (p *protocol) evidence(in *judge.Inputs) error {
 		if in.Evidence, err = engine.Summarize(p.flight.Engine, text, engine.Options{MaxRequests: p.s.MaxRequests}); err != nil {
 			return usage(fmt.Errorf("reading %s: %w", p.dir.engineLog(), err), "")
 		}
+		var earlier sembench.Evidence
+		if err := sembench.ReadDocument(p.dir.earlier(), &earlier); err == nil && in.Evidence.Provider == nil {
+			in.Evidence.Provider = earlier.Provider
+		}
 		if err := sembench.WriteDocument(p.dir.evidence(), in.Evidence); err != nil {
 			return err
 		}

@@ -6,6 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"sembench"
+	"sembench/internal/engine"
 )
 
 // keeper copies what an engine's log gained during a run into the run directory, verbatim.
@@ -21,6 +24,19 @@ func newKeeper(from, to string) keeper {
 		k.start = info.Size()
 	}
 	return k
+}
+
+// before summarizes what the log said before the run began: engines name their provider once, at boot. Nil when there is no such part.
+func (k keeper) before(name string, o engine.Options) (*sembench.Evidence, error) {
+	if k.start == 0 {
+		return nil, nil
+	}
+	in, err := os.Open(k.from)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return engine.Summarize(name, io.LimitReader(in, k.start), o)
 }
 
 // keep appends the new part to the copy. A log that shrank was rotated: all of it is new. A log that the run directory holds itself is kept as it

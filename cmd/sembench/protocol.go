@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sembench"
+	"sembench/internal/engine"
 	"sembench/internal/judge"
 	"sembench/internal/offline"
 	"sembench/internal/plan"
@@ -177,9 +178,15 @@ func offlineOptions(s *scenario.Scenario) (offline.Options, error) {
 
 // live does what needs the server: pre-flight, calibration, replay.
 func (p *protocol) live(ctx context.Context) error {
-	for from, to := range map[string]string{p.s.EngineLog: p.dir.engineLog(), p.s.ConnectorAudit: p.dir.audit()} {
-		if from != "" {
-			p.kept = append(p.kept, newKeeper(from, to))
+	log := newKeeper(p.s.EngineLog, p.dir.engineLog())
+	for _, k := range []keeper{log, newKeeper(p.s.ConnectorAudit, p.dir.audit())} {
+		if k.from != "" {
+			p.kept = append(p.kept, k)
+		}
+	}
+	if earlier, err := log.before(p.s.Engine, engine.Options{MaxRequests: p.s.MaxRequests}); err == nil && earlier != nil {
+		if err := sembench.WriteDocument(p.dir.earlier(), earlier); err != nil {
+			return err
 		}
 	}
 	for _, step := range []func(context.Context) error{p.instrument, p.preflight, p.calibrate, p.measure} {

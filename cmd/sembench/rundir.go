@@ -21,6 +21,7 @@ func (d runDir) config() string             { return d.file("config.yaml") }
 func (d runDir) offline() string            { return d.file("offline.jsonl") }
 func (d runDir) preflight() string          { return d.file("preflight.json") }
 func (d runDir) instrument() string         { return d.file("instrument.json") }
+func (d runDir) earlier() string            { return d.file("raw/evidence-before.json") }
 func (d runDir) observations() string       { return d.file("observations.jsonl") }
 func (d runDir) calibration() string        { return d.file("calibration.json") }
 func (d runDir) calibrationJournal() string { return d.file("raw/calibration.jsonl") }

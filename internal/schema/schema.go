@@ -1,8 +1,8 @@
 // Package schema makes the JSON Schema (draft 2020-12) of a record from its Go type, so that schema and code cannot drift
 // apart. Descriptions come from the doc comments of the source, where it is at hand.
 //
-// Pointers are nullable, slices and maps are not, required follows the codec's tags, and unknown keys are allowed: fields may be
-// added, none may change meaning.
+// Pointers are nullable, slices and maps are not, required follows the codec's tags alone, and unknown keys are allowed: fields may be
+// added, so that documents of an older or newer version fit too; none may change meaning.
 package schema
 
 import (
@@ -68,7 +68,7 @@ func (g generator) of(t reflect.Type) map[string]any {
 func (g generator) object(t reflect.Type) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for _, f := range reflect.VisibleFields(t) {
-		key, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous || key == "" || key == "-" {
 			continue
 		}
@@ -77,7 +77,7 @@ func (g generator) object(t reflect.Type) map[string]any {
 			property["description"] = comment
 		}
 		properties[key] = property
-		if !strings.Contains(options, "omitempty") {
+		if f.Tag.Get("required") == "true" {
 			required = append(required, key)
 		}
 	}
