@@ -421,6 +421,9 @@ func (f *facts) warnings() (out []string) {
 	if a := f.joined.Audit; a != nil && *a.RowsMatchedExact+*a.RowsMatchedNormal < *a.RowsTotal {
 		out = append(out, fmt.Sprintf("connector audit: %d of %d rows matched, %d ambiguous", *a.RowsMatchedExact+*a.RowsMatchedNormal, *a.RowsTotal, *a.RowsAmbiguous))
 	}
+	if n := f.in.EngineBlockSize; n != nil && *n != f.in.blockSize() {
+		out = append(out, fmt.Sprintf("the engine caches in blocks of %d tokens, counts here are in blocks of %d", *n, f.in.blockSize()))
+	}
 	if f.in.Repeats > 1 {
 		out = append(out, "repetitions of an item count as pairs of their own: intervals are too narrow where items differ more than repetitions")
 	}

@@ -165,6 +165,16 @@ func TestBenchWithoutEvidence(t *testing.T) {
 	}
 }
 
+// An engine that caches in other blocks is named; its rows carry its own size.
+func TestEngineBlockSize(t *testing.T) {
+	s := honest()
+	s.in.EngineBlockSize = new(256)
+	r := build(t, s)
+	if !strings.Contains(strings.Join(r.Warnings, "; "), "in blocks of 256 tokens, counts here are in blocks of 16") || *r.Requests[0].EngineBlockSize != 256 {
+		t.Errorf("warnings = %q", r.Warnings)
+	}
+}
+
 // A group does not borrow the run's A/A.
 func TestGroupsHaveNoAA(t *testing.T) {
 	r := build(t, honest())

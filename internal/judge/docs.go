@@ -39,7 +39,9 @@ A gate fails closed: one that was asked for and whose metric is null is ` + "`mi
 With ` + "`--gate-on ci`" + ` (the default) the bound that hurts is compared: the lower one for minimums, the upper one for maximums, both
 for a band. An interval on both sides of the threshold is ` + "`inconclusive`" + ` and no pass, unless ` + "`--allow-inconclusive`" + `; the verdict
 says how many pairs would decide. An interval whose measured coverage falls short (` + "`coverage_warning`" + `) passes only if it still
-does at twice its width. Metrics without an interval are compared as points. Every waiver is written into the verdict.
+does at twice its width. Metrics without an interval are compared as points. Speedup gates read
+the statistic that ` + "`--gate-statistic`" + ` names (mean by default); the control gate asks |mean - 1| <= d, of the geometric mean |ln g| <= ln(1 + d), so that
+a slowdown counts like a speedup. Every waiver is written into the verdict.
 
 "bench" is the threshold of the gates that ` + "`bench`" + ` asks for by itself; where such a gate rests on fewer than ` + fmt.Sprint(leastPairs) + ` of what the column
 "needs" names, it is printed as ` + "`not judged: 2 of 8`" + ` and does not decide. A gate that the user typed always decides.

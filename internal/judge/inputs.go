@@ -64,6 +64,8 @@ type Inputs struct {
 	ExactElsewhere bool
 	// ConnectorKind is "semantic" when the user declared so; it counts only with a serve line that names such a connector.
 	ConnectorKind string
+	// EngineBlockSize is the engine's own cache granularity in tokens; null when it does not tell.
+	EngineBlockSize *int
 	// Repeats of every item; 0 means 1.
 	Repeats     int
 	Calibration *sembench.Calibration

@@ -91,7 +91,7 @@ func (out Joined) row(in Inputs, s *step, it sembench.Item, offline map[string]s
 	row.EngineRequestID, row.EngineResponseID = o.EngineRequestID, o.EngineResponseID
 	row.OutputText, row.OutputSHA256 = o.OutputText, o.OutputSHA256
 	row.OutputTokenIDs, row.OutputTopLogprobs = o.OutputTokenIDs, o.OutputTopLogprobs
-	row.DonorCount = len(it.DonorPrompts)
+	row.DonorCount, row.EngineBlockSize = len(it.DonorPrompts), in.EngineBlockSize
 	row.DonorIDs, row.DonorStatus = nil, nil
 	for _, d := range o.Donors {
 		row.DonorIDs, row.DonorStatus = append(row.DonorIDs, d.ID), append(row.DonorStatus, d.Status)
