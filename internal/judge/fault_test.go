@@ -3,6 +3,7 @@ package judge_test
 import (
 	"bytes"
 	"context"
+	"math"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -50,11 +51,19 @@ var smoke = sync.OnceValues(func() ([]sembench.Item, []sembench.Row) {
 // judged runs the smoke workload against an embedded engine with faults, in virtual time, and judges it as bench does.
 func judged(t *testing.T, seed uint64, faults ...string) (sembench.Result, sembench.Verdict) {
 	t.Helper()
+	result, verdict, _ := played(t, seed, 0.01, faults...)
+	return result, verdict
+}
+
+// played is judged with a jitter of the engine's times, and gives the engine's own truth too.
+func played(t *testing.T, seed uint64, jitter float64, faults ...string) (sembench.Result, sembench.Verdict, []sembench.SimTruth) {
+	t.Helper()
 	items, rows := smoke()
 	world := sim.NewMemory()
 	var log, audit bytes.Buffer
 	c := sim.Default()
 	c.Clock, c.Tokenizer, c.Seed, c.Semantic, c.Faults, c.Log, c.Audit = world.Clock(), "regex", seed, true, faults, &log, &audit
+	c.Jitter = jitter
 	e, err := sim.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +119,7 @@ func judged(t *testing.T, seed uint64, faults ...string) (sembench.Result, sembe
 	if err != nil {
 		t.Fatal(err)
 	}
-	return result, verdict
+	return result, verdict, e.Truth()
 }
 
 // lines reads a journal.
@@ -153,6 +162,57 @@ func failures(v sembench.Verdict) (names []string) {
 		}
 	}
 	return names
+}
+
+// On an engine without jitter every number is the truth that the engine's own block manager and law know: speedups exactly as
+// charged, confirmed and semantic tokens, hits, and controls at 1.
+func TestTruthIsRecovered(t *testing.T) {
+	result, verdict, truths := played(t, 1, 0)
+	if !verdict.Passed {
+		t.Fatalf("failures: %q", verdict.Failures)
+	}
+	truth := map[string]sembench.SimTruth{}
+	for _, s := range truths {
+		truth[s.RequestID] = s
+	}
+	law := map[string]map[string]float64{}
+	hits, used := 0, 0
+	for _, row := range result.Requests {
+		s := truth[*row.EngineResponseID]
+		if got, want := *row.BackendConfirmedTokens, s.PrefixTokens+s.ExternalTokens+s.SemanticTokens; got != want {
+			t.Errorf("%s %s: confirmed %d, truth %d", row.ItemID, *row.Arm, got, want)
+		}
+		if got := *row.SemanticConfirmedTokens; got != s.SemanticTokens {
+			t.Errorf("%s %s: semantic %d, truth %d", row.ItemID, *row.Arm, got, s.SemanticTokens)
+		}
+		if *row.PairClass != "used" {
+			continue
+		}
+		if law[*row.PairID] == nil {
+			law[*row.PairID] = map[string]float64{}
+		}
+		law[*row.PairID][*row.Arm] = float64(s.LawTTFTNS)
+		if *row.Arm == sembench.ArmWarm {
+			used++
+			if s.SemanticTokens >= 64 {
+				hits++
+			}
+		}
+	}
+	sum := 0.0
+	for _, arms := range law {
+		sum += arms[sembench.ArmCold] / arms[sembench.ArmWarm]
+	}
+	p := result.Paired
+	if got, want := *p.BlendedTTFTSpeedupMean, sum/float64(len(law)); math.Abs(got/want-1) > 1e-6 {
+		t.Errorf("speedup %v, the law charged %v", got, want)
+	}
+	if *p.Hits != hits || p.PairsUsed != used || hits == 0 {
+		t.Errorf("%d hits of %d, truth %d of %d", *p.Hits, p.PairsUsed, hits, used)
+	}
+	if got := *p.NegativeControlTTFTSpeedupGeomean; math.Abs(got-1) > 1e-6 {
+		t.Errorf("controls at %v", got)
+	}
 }
 
 // Faults of the embedded engine are caught by the check that is for them; all of them are lab's to run.
