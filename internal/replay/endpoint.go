@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,29 +36,58 @@ func (e *EndpointError) Error() string {
 // maxScrape bounds a metrics page and a model list, in bytes.
 const maxScrape = 8 << 20
 
-// bootID names the engine process behind a base URL: its address and the start time in its metrics; nil when it
-// exports none. The address is part of it because two engines may share a process.
-func bootID(ctx context.Context, client *wire.Client, engine, base string) *string {
+// process is what an engine's metrics tell of the engine itself.
+type process struct {
+	// boot names the engine process: its address and start time; nil when it exports none. The address is part of it because two
+	// engines may share a process.
+	boot *string
+	// blockSize is the cache granularity in tokens; nil when it exports none.
+	blockSize *int
+}
+
+// readProcess scrapes an engine's metrics; everything is nil where there are none.
+func readProcess(ctx context.Context, client *wire.Client, engine, base string) (p process) {
 	address := MetricsURL(engine, base)
 	if address == "" {
-		return nil
+		return p
 	}
 	answer, failure := client.Call(ctx, http.MethodGet, address, nil, maxScrape)
 	if failure != nil || !answer.OK() {
-		return nil
+		return p
 	}
 	for line := range strings.Lines(string(answer.Body)) {
-		if value, ok := strings.CutPrefix(line, "process_start_time_seconds"); ok {
-			fields := strings.Fields(value[strings.IndexByte(value, '}')+1:])
-			if len(fields) == 0 {
-				continue
+		if p.boot == nil && strings.HasPrefix(line, "process_start_time_seconds") {
+			p.boot = bootID(client, base, line)
+		}
+		if p.blockSize == nil && strings.HasPrefix(line, "vllm:cache_config_info{") {
+			p.blockSize = labelInt(line, `,block_size="`, `{block_size="`)
+		}
+	}
+	return p
+}
+
+// bootID is the address with the start time of a metrics line; nil when the line has no value.
+func bootID(client *wire.Client, base, line string) *string {
+	fields := strings.Fields(line)
+	if len(fields) < 2 {
+		return nil
+	}
+	host := base
+	if u, err := url.Parse(base); err == nil {
+		host = u.Host
+	}
+	id := client.Clean(host + "@" + fields[len(fields)-1])
+	return &id
+}
+
+// labelInt is the whole number behind the first of some label heads; nil when there is none.
+func labelInt(line string, heads ...string) *int {
+	for _, head := range heads {
+		if _, rest, ok := strings.Cut(line, head); ok {
+			text, _, _ := strings.Cut(rest, `"`)
+			if n, err := strconv.Atoi(text); err == nil && n > 0 {
+				return &n
 			}
-			host := base
-			if u, err := url.Parse(base); err == nil {
-				host = u.Host
-			}
-			id := client.Clean(host + "@" + fields[0])
-			return &id
 		}
 	}
 	return nil

@@ -57,7 +57,8 @@ func (e *engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/version":
 		io.WriteString(w, `{"version":"0.29.0"}`)
 	case "/metrics":
-		fmt.Fprintf(w, "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds %s\n", e.boot)
+		fmt.Fprintf(w, "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds %s\n"+
+			`vllm:cache_config_info{_block_size_resolved="True",block_size="16",effective_attention_block_size="32"} 1.0`+"\n", e.boot)
 	case "/tokenize":
 		if e.tokenize == nil {
 			http.NotFound(w, r)

@@ -33,6 +33,8 @@ type Report struct {
 	Models        []string `json:"models"`
 	// MaxModelLen is the longest prompt with output that the server takes, in tokens.
 	MaxModelLen *int `json:"max_model_len"`
+	// EngineBlockSize is the granularity of the engine's cache in tokens.
+	EngineBlockSize *int `json:"engine_block_size"`
 	// Simulated: responses carry the embedded engine's mark.
 	Simulated   bool    `json:"simulated"`
 	BootID      *string `json:"boot_id"`
@@ -54,7 +56,7 @@ type Report struct {
 	TTFTSeparation *float64 `json:"ttft_separation"`
 	// TTFTCanaryMS is half way between the two: a canary below it was reused; null where TTFT does not tell.
 	TTFTCanaryMS *float64 `json:"ttft_canary_ms"`
-	// CanaryWords is the length at which that was found.
+	// CanaryWords is the length of canaries: long enough for the engine's blocks, and for time to tell; 0 for the usual.
 	CanaryWords int `json:"canary_words"`
 	// FirstEventGapMS is the median time from the first event to the first output: what a client that takes the role chunk
 	// for output would be wrong by.
@@ -194,7 +196,16 @@ func (f *flight) identify(ctx context.Context) {
 		version = f.client.Clean(version)
 		f.report.EngineVersion = &version
 	}
-	f.report.BootID = bootID(ctx, f.client, f.cfg.Engine, f.cfg.BaseURL)
+	process := readProcess(ctx, f.client, f.cfg.Engine, f.cfg.BaseURL)
+	f.report.BootID, f.report.EngineBlockSize = process.boot, process.blockSize
+	if n := process.blockSize; n != nil {
+		f.cfg.CanaryWords = max(f.cfg.CanaryWords, 5*(*n)/2) // a word has two tokens and more: five blocks
+		f.report.CanaryWords = f.cfg.CanaryWords
+		if *n != f.cfg.BlockSize {
+			f.check("block_size", "warn", fmt.Sprintf("the engine's blocks have %d tokens, this run counts in blocks of %d", *n, f.cfg.BlockSize),
+				fmt.Sprintf("count as the engine does with --block-size %d", *n))
+		}
+	}
 	if f.report.BootID == nil {
 		f.check("boot_id", "warn", "the engine's /metrics has no process_start_time_seconds: a restart inside a pair would go unseen", f.preset.metricsHint)
 	} else {
@@ -382,7 +393,7 @@ func (f *flight) exact(ctx context.Context) error {
 	if o.Error != nil {
 		return &EndpointError{base, ProblemGeneration, "a small request to the stock engine failed: " + o.Error.Class + ": " + o.Error.Message, ""}
 	}
-	f.report.ExactBootID = bootID(ctx, f.client, f.cfg.Engine, base)
+	f.report.ExactBootID = readProcess(ctx, f.client, f.cfg.Engine, base).boot
 	if f.report.ResetURLs == nil {
 		return nil
 	}

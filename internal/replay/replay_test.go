@@ -330,7 +330,7 @@ func TestPreflightReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	if report.Model != "m" || report.Engine != "vllm" || !report.Simulated || !report.CachedTokensReported || !report.ExternalSplit || report.Isolation != Reset ||
-		*report.MaxModelLen != 4096 || *report.EngineVersion != "0.29.0" || report.BootID == nil || report.FirstEventGapMS == nil || len(e.blocks) != 0 {
+		*report.MaxModelLen != 4096 || *report.EngineBlockSize != 16 || *report.EngineVersion != "0.29.0" || report.BootID == nil || report.FirstEventGapMS == nil || len(e.blocks) != 0 {
 		t.Errorf("%+v", report)
 	}
 	e = newEngine(t)

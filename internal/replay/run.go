@@ -127,7 +127,7 @@ func (r *runner) prepare(ctx context.Context, todo []pairPlan) {
 	for _, base := range r.bases() {
 		// A server without a model list is measured all the same; its first request then pays for a connection.
 		_ = r.client.Warm(ctx, warmPath(base), r.cfg.Concurrency)
-		r.boots[base] = bootID(ctx, r.client, r.cfg.Engine, base)
+		r.boots[base] = readProcess(ctx, r.client, r.cfg.Engine, base).boot
 	}
 	for i := range r.cfg.Warmup {
 		for _, base := range r.bases() {
@@ -264,7 +264,7 @@ func (r *runner) observeBoots(ctx context.Context) (changed bool) {
 		return false
 	}
 	for _, base := range r.bases() {
-		id := bootID(ctx, r.client, r.cfg.Engine, base)
+		id := readProcess(ctx, r.client, r.cfg.Engine, base).boot
 		r.mu.Lock()
 		old := r.boots[base]
 		if id != nil {
