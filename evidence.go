@@ -395,6 +395,21 @@ type MetricsSnapshot struct {
 	Extra          map[string]any `json:"-"`
 }
 
+// EngineSnapshotSchema names the shape of EngineSnapshot.
+const EngineSnapshotSchema = "sembench.engine_snapshot.v1"
+
+// EngineSnapshot is what engine-snapshot writes: counters of one or several endpoints at one time, and the serve line that they run under.
+type EngineSnapshot struct {
+	Schema string `json:"schema"`
+	// CreatedAtUTC is RFC 3339; each scrape has its own time too.
+	CreatedAtUTC string `json:"created_at_utc"`
+	// Config is the serve line as read; null without --serve-line.
+	Config *EngineConfig `json:"config"`
+	// Endpoints are the scrapes in the order asked for. One that failed says why in its error.
+	Endpoints []MetricsSnapshot `json:"endpoints"`
+	Extra     Extra             `json:"-"`
+}
+
 // MetricsHistogram is a cumulative histogram: upper bounds with counts at or below, sum and count.
 type MetricsHistogram struct {
 	Count   float64      `json:"count"`

@@ -13,6 +13,13 @@ import (
 
 // checkSettings refuses every setting that a later step of a run would refuse, before anything is built, sent or written.
 func checkSettings(s *scenario.Scenario) error {
+	config, err := serveLine(s)
+	if err != nil {
+		return err
+	}
+	if err := phase0(s, config); err != nil {
+		return err
+	}
 	if _, err := judge.Gate(sembench.Result{}, gateOptions(s)); err != nil {
 		return usage(err, "")
 	}

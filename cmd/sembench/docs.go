@@ -26,7 +26,7 @@ var documents = []struct {
 }{
 	{"manifest", sembench.Item{}}, {"journal-head", sembench.JournalHead{}}, {"observation", sembench.Observation{}},
 	{"plan", sembench.Plan{}}, {"row", sembench.Row{}}, {"evidence", sembench.Evidence{}},
-	{"metrics-snapshot", sembench.MetricsSnapshot{}}, {"metrics-window", sembench.MetricsWindow{}},
+	{"metrics-snapshot", sembench.MetricsSnapshot{}}, {"metrics-window", sembench.MetricsWindow{}}, {"engine-snapshot", sembench.EngineSnapshot{}},
 	{"calibration", sembench.Calibration{}}, {"throughput", sembench.Throughput{}}, {"trace-curve", sembench.TraceCurve{}},
 	{"sim-truth", sembench.SimTruth{}}, {"selftest", sembench.Selftest{}}, {"result", sembench.Result{}}, {"verdict", sembench.Verdict{}},
 	{"comparison", sembench.Comparison{}}, {"returns", sembench.Returns{}}, {"manifest-audit", sembench.ManifestAudit{}}, {"build-report", sembench.BuildReport{}},

@@ -98,6 +98,9 @@ func (p *protocol) judge() (sembench.Result, *sembench.Evidence, error) {
 // environment is this machine, with what its client adds to a time where that was measured.
 func (p *protocol) environment() sembench.Environment {
 	e := thisMachine()
+	if p.s.ServeLine != "" {
+		e.ServeLine = &p.s.ServeLine
+	}
 	var found replay.Instrument
 	if err := sembench.ReadDocument(p.dir.instrument(), &found); err == nil {
 		e.ClientOverheadP50MS, e.ClientOverheadP99MS = &found.AddedTTFTP50MS, &found.AddedTTFTP99MS

@@ -55,7 +55,7 @@ func verbs() []*cobra.Command {
 		buildCommand(), auditCommand(), checksumCommand(), freezeCommand(), verifyFrozenCommand(),
 		offlineCommand(), analyzeTraceCommand(), roiCommand(),
 		verifyEndpointCommand(), calibrateCommand(), runLiveCommand(), runLiveSGLangCommand(), runLiveGatewayCommand(), runLoadCommand(),
-		snapshotCommand(), windowCommand(), summarizeCommand(), collectCommand(),
+		snapshotCommand(), windowCommand(), summarizeCommand(), collectCommand(), recordKVCommand(),
 		mergeCommand(), compareCommand(),
 		judgeCommand(), gatesCommand(), reportCommand(),
 		simCommand(), versionCommand(), docsCommand(),

@@ -39,12 +39,15 @@ func TestScripts(t *testing.T) {
 		},
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			// server html|sim NAME: a server of that kind; $NAME is its address.
+			// server html|sim|metrics NAME: a server of that kind; $NAME is its address.
 			"server": func(ts *testscript.TestScript, _ bool, args []string) {
 				var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					w.Header().Set("Content-Type", "text/html")
 					io.WriteString(w, "<!doctype html><title>Welcome to nginx!</title>")
 				})
+				if args[0] == "metrics" {
+					handler = growingCounters()
+				}
 				if args[0] == "sim" {
 					engine, err := sim.New(sim.Default())
 					ts.Check(err)
@@ -53,6 +56,13 @@ func TestScripts(t *testing.T) {
 				server := httptest.NewServer(handler)
 				ts.Defer(server.Close)
 				ts.Setenv(args[1], server.URL)
+			},
+			// kvpublisher NAME: a vLLM KV event publisher that repeats one batch; $NAME is its address.
+			"kvpublisher": func(ts *testscript.TestScript, _ bool, args []string) {
+				address, stop, err := publishKV()
+				ts.Check(err)
+				ts.Defer(stop)
+				ts.Setenv(args[0], address)
 			},
 			// exits CODE PROGRAM ARGS: the program ends with this code.
 			"exits": func(ts *testscript.TestScript, _ bool, args []string) {

@@ -46,9 +46,10 @@ func ReadKVEvents(r io.Reader) iter.Seq2[KVBatch, error] {
 	}
 }
 
-// kvText takes a bare line that is a printed vLLM batch, "[time, [events], rank]".
+// kvText takes a bare line that is a printed vLLM batch, "[time, [events], rank]", or an answer of TensorRT-LLM's
+// /kv_cache_events, "[{event}, …]".
 func (c *collector) kvText(b []byte) bool {
-	if len(b) < 2 || b[0] != '[' || !digit(b[1]) {
+	if len(b) < 2 || b[0] != '[' || !digit(b[1]) && !(b[1] == '{' && bytes.Contains(b, []byte(`"event_id"`))) {
 		return false
 	}
 	batches, err := kvLine(b)
@@ -144,6 +145,14 @@ func kvObject(obj map[string]any) (KVBatch, error) {
 		return trtEventBatch(obj, data)
 	}
 	return KVBatch{}, errNotBatch
+}
+
+// recorded says whether an object is a batch of our own recorder.
+func recorded(obj map[string]any) bool {
+	_, events := obj["events"].([]any)
+	_, seq := obj["seq"]
+	_, rank := obj["dp_rank"]
+	return events && seq && rank
 }
 
 func recordedBatch(obj map[string]any) (KVBatch, error) {

@@ -189,7 +189,7 @@ func (c *collector) object(r *record) {
 	case obj["kvCacheStats"] != nil || obj["iterLatencyMS"] != nil:
 		c.saw("trtllm_iterations")
 		c.iters.add(obj)
-	case obj["data"] != nil && obj["event_id"] != nil || isObject(obj["event"]):
+	case obj["data"] != nil && obj["event_id"] != nil || isObject(obj["event"]) || recorded(obj):
 		c.kvEvent(kvObject(obj))
 	case obj["usage"] != nil:
 		c.usageObject(obj)

@@ -93,6 +93,7 @@ type Scenario struct {
 	EngineLog      string   `flag:"engine-log" help:"log of the engine, read after the run" hash:"-"`
 	EngineSummary  []string `flag:"engine-summary" help:"document of summarize-engine-events (repeatable)" hash:"-"`
 	ConnectorKind  string   `flag:"connector-kind" help:"semantic: declare that the connector's external KV is semantic (the serve line must name it)"`
+	ServeLine      string   `flag:"serve-line" help:"the engine's serve command line, or a file that holds it: vllm serve … (keys in it are not kept)"`
 	MaxRequests    int      `flag:"max-requests" default:"100000" help:"requests with evidence that are kept in memory"`
 	RequirePhase0  bool     `flag:"require-phase0-flags" help:"exit 3 when the serve line lacks a flag that evidence needs"`
 
