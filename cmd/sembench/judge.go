@@ -53,7 +53,13 @@ func (p *protocol) reopen() error {
 	if err := p.s.Read(file, p.dir.config(), func(string) bool { return false }); err != nil {
 		return usage(err, "")
 	}
-	p.settings, p.configSHA = p.s.Effective(), p.s.SHA256()
+	text, err := os.ReadFile(p.dir.config())
+	if err == nil {
+		p.settings, p.configSHA, err = p.s.Written(text)
+	}
+	if err != nil {
+		return usage(err, "")
+	}
 	return p.takeUp()
 }
 

@@ -140,6 +140,22 @@ func members[T any](list []T) []any {
 // SHA256 is the hash of the effective configuration: equal exactly when every setting that can change a number is.
 func (s *Scenario) SHA256() string { return sembench.SHA256(sembench.Marshal(s.Effective())) }
 
+// Written is the part of the effective configuration whose keys a file that WriteYAML wrote has, and its hash: what the run that wrote the file
+// went by, whatever settings newer versions added.
+func (s *Scenario) Written(file []byte) (settings map[string]any, sha256 string, err error) {
+	var keys map[string]yaml.Node
+	if err := yaml.Unmarshal(file, &keys); err != nil {
+		return nil, "", fmt.Errorf("reading settings: %w", err)
+	}
+	settings = s.Effective()
+	for name := range settings {
+		if _, ok := keys[name]; !ok {
+			delete(settings, name)
+		}
+	}
+	return settings, sembench.SHA256(sembench.Marshal(settings)), nil
+}
+
 // WriteYAML writes the effective configuration as a file that Read accepts.
 func (s *Scenario) WriteYAML(w io.Writer) error {
 	effective := s.Effective()

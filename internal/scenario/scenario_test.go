@@ -55,6 +55,19 @@ func TestYAMLRoundTrip(t *testing.T) {
 			t.Fatalf("seed %d: %v became %v", seed, s.Effective(), back.Effective())
 		}
 	}
+	// A file of an older version lacks a setting; its hash is that of what it has.
+	var file bytes.Buffer
+	if err := Default().WriteYAML(&file); err != nil {
+		t.Fatal(err)
+	}
+	if _, sha, err := Default().Written(file.Bytes()); err != nil || sha != Default().SHA256() {
+		t.Errorf("hash of a whole file is %s, %v", sha, err)
+	}
+	older := strings.Replace(file.String(), "serve-line: \"\"\n", "", 1)
+	settings, sha, err := Default().Written([]byte(older))
+	if _, there := settings["serve-line"]; err != nil || there || sha == Default().SHA256() || len(older) == file.Len() {
+		t.Errorf("hash of an older file is %s, %v", sha, err)
+	}
 	s := Default()
 	before := s.SHA256()
 	s.Output, s.Quiet = "elsewhere", true
