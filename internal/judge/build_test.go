@@ -73,6 +73,9 @@ func TestBuildClosedForm(t *testing.T) {
 		t.Errorf("rag_reorder: %d of %d", g.Paired.PairsUsed, g.Paired.PairsTotal)
 	}
 	for _, c := range r.Checks {
+		if c.Name == "decode_time_holds" {
+			continue // the scene's answers are one event each: lies_test.go
+		}
 		if c.Outcome != sembench.Pass {
 			t.Errorf("honest run: check %s is %s (%s)", c.Name, c.Outcome, c.Detail)
 		}

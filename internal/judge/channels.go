@@ -94,6 +94,39 @@ func (f *facts) compareChannels() {
 		}
 	}
 	f.compareCounters(&c, totals, consensus, cached, local, complete, split, unsettled)
+	f.compareFuzzy(&c)
+}
+
+// compareFuzzy holds the fuzzy tokens that responses claim against what the log realized. SGLang's realization lines name no
+// request, so that only sums compare; the log may hold more than this run, never less. The share that nothing covers counts like as
+// many loads.
+func (f *facts) compareFuzzy(c *comparison) {
+	e := f.in.Evidence
+	if e == nil || !slices.Contains(e.Sources, "sglang_fuzzy") {
+		return
+	}
+	realized := e.MaterializedTokens
+	if e.BlendReuse != nil && e.BlendReuse.Tokens != nil {
+		realized = e.BlendReuse.Tokens
+	}
+	if realized == nil {
+		return
+	}
+	claims, claimed := 0, 0
+	for _, o := range f.lines() {
+		if n := fuzzyTokens(o); o.Status == sembench.StatusOK && n != nil && *n > 0 {
+			claims, claimed = claims+1, claimed+*n
+		}
+	}
+	if claims == 0 {
+		return
+	}
+	missing := max(0, claimed-*realized)
+	c.claims += claims
+	c.unmaterialized += int(math.Ceil(float64(claims) * float64(missing) / float64(claimed)))
+	if missing > 0 {
+		f.contradict("responses claim %d fuzzy tokens, the log realized %d", claimed, *realized)
+	}
 }
 
 // lines are the observations of the engine that the evidence is about.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -63,6 +64,44 @@ func coldFaults() []Fault {
 			},
 		},
 		{
+			Name: "donor_store_sticks", Value: "resets that clear it before", Default: 150,
+			Does: "After so many resets the donor store is not cleared any more.", Check: "donor_store_cold", Naive: "cold arms of the last items hit donors of earlier steps: speedup too low",
+			install: func(_ *Engine, clears float64) hooks {
+				n := 0.0
+				return hooks{reset: func(_ *call, r *resetCall) {
+					if n++; n > clears {
+						r.donors = false
+					}
+				}}
+			},
+		},
+		{
+			Name: "reset_lags", Value: "resets that act at once before", Default: 150,
+			Does: "After so many resets each is carried out only 15 ms after it was confirmed.", Check: "isolation_canary", Naive: slower,
+			install: func(_ *Engine, prompt float64) hooks {
+				n := 0.0
+				return hooks{reset: func(c *call, r *resetCall) {
+					if n++; n <= prompt {
+						return
+					}
+					e, late := c.e, *r
+					r.prefix, r.offload, r.donors = false, false, false
+					e.sched.plan(e.cfg.Clock.Now().Add(millis(15)), func(time.Time) { e.clear(&late) })
+				}}
+			},
+		},
+		{
+			Name: "store_survives_run", Value: "requests whose donors stay", Default: 150,
+			Does:  "Every fourth of the first so many requests stays in a store on disk that no reset reaches, as if an earlier run had left it.",
+			Check: "donors_are_own", Naive: "recipients hit what an earlier run asked: a cold arm that is warm, an answer that is old",
+			install: storeSurvives,
+		},
+		{
+			Name: "blend_pool", Does: "The KV of a blended prompt stays in a pool of its own that no reset reaches and nothing counts; the same prompt without donors then computes a fifth.",
+			Check: "order_effect", Naive: "cold arms that come second are fast: speedup too low, and the more so the more hits there are",
+			install: blendPool,
+		},
+		{
 			Name: "late_repopulation", Value: "ms until the blocks are back", Default: 20,
 			Does: "A reset clears, and a transfer that was under way puts the blocks back a little later.", Check: "isolation_canary", Naive: slower,
 			install: func(_ *Engine, ms float64) hooks {
@@ -80,6 +119,54 @@ func coldFaults() []Fault {
 			install: resetFailsBeforeWarm,
 		},
 	}
+}
+
+func storeSurvives(_ *Engine, first float64) hooks {
+	var kept []*donor
+	had, seen := map[*donor]bool{}, 0
+	return hooks{
+		reset: func(c *call, r *resetCall) {
+			if c.e.donors == nil || float64(seen) > first {
+				return
+			}
+			for _, d := range c.e.donors.order {
+				if !had[d] {
+					had[d] = true
+					if len(had)%4 == 0 {
+						kept = append(kept, d)
+					}
+				}
+			}
+		},
+		before: func(c *call) {
+			if seen++; float64(seen) <= first || c.e.donors == nil {
+				return
+			}
+			for _, d := range kept {
+				if slices.ContainsFunc(c.e.donors.order, func(have *donor) bool { return have.requestID == d.requestID }) {
+					continue
+				}
+				c.act()
+				if err := c.e.donors.add(&donor{requestID: d.requestID, salt: d.salt, ids: d.ids, text: d.text}); err != nil {
+					c.e.voice.troubled(c.j, err)
+				}
+			}
+		},
+	}
+}
+
+func blendPool(e *Engine, _ float64) hooks {
+	pool := newBlockCache(e.cfg.CapacityBlocks)
+	return hooks{charge: func(c *call, t *charge) {
+		whole := chain(c.j.ids, len(c.j.ids), "")
+		switch {
+		case c.j.decision.semantic > 0:
+			pool.use(whole)
+		case pool.prefix(whole) > 0:
+			c.act()
+			t.prefill /= 5
+		}
+	}}
 }
 
 func survivingTier(e *Engine, _ float64) hooks {

@@ -55,6 +55,27 @@ func qualityFaults() []Fault {
 			}),
 		},
 		{
+			Name: "one_answer", Value: "requests answered as they ask before", Default: 12,
+			Does:  "After so many requests every long prompt gets the answer that the first of them got.",
+			Check: "answers_differ", Naive: "warm and cold answers agree perfectly: no drop of quality, while none answers its question",
+			install: oneAnswer,
+		},
+		{
+			Name: "answer_replayed", Does: "An answer over donor KV is not decoded: all of it leaves with the first token, as from a cache of responses.",
+			Check: "decode_time_holds", Naive: "latency and output tokens per second gain what reuse of KV cannot give",
+			install: func(*Engine, float64) hooks {
+				return hooks{deliver: func(c *call, d *delivery) {
+					if c.j.decision.semantic == 0 {
+						return
+					}
+					c.act()
+					for i := range d.due {
+						d.due[i] = d.due[0]
+					}
+				}}
+			},
+		},
+		{
 			Name: "empty_text", Does: "An answer over donor KV has no text at all.", Check: "pairs_valid",
 			Naive: "an empty answer counts as the fastest of all",
 			install: spoiled(func(_ *call, o *output) {
@@ -75,4 +96,21 @@ func spoiled(change func(c *call, o *output)) func(*Engine, float64) hooks {
 			}
 		}}
 	}
+}
+
+func oneAnswer(_ *Engine, spared float64) hooks {
+	var first *output
+	n := 0.0
+	return hooks{answer: func(c *call, o *output) {
+		if n++; n <= spared || len(c.j.ids) < 256 || c.j.limit < len(o.chunks) || len(o.chunks) < 4 {
+			return
+		}
+		if first == nil {
+			kept := *o
+			first = &kept
+			return
+		}
+		c.act()
+		*o = *first
+	}}
 }

@@ -49,8 +49,9 @@ func wrongFaults() []Fault {
 			},
 		},
 		{
-			Name: "own_twin_donor", Does: "The donor of a cold recipient, as its id calls itself, outlives every reset.",
-			Check: "pairs_valid", Naive: "the warm arm copies from its own cold twin: speedup far too high",
+			Name: "own_twin_donor", Value: "one donor in so many", Default: 3,
+			Does:  "One in so many donors of cold recipients, as their ids call themselves, outlives every reset.",
+			Check: "donors_are_own", Naive: "the warm arm copies from its own cold twin: speedup far too high",
 			install: ownTwin,
 		},
 		{
@@ -113,8 +114,9 @@ func donorAnswer(fault string) func(c *call, o *output) {
 	}
 }
 
-func ownTwin(*Engine, float64) hooks {
+func ownTwin(_ *Engine, every float64) hooks {
 	var kept []*donor
+	n := 0
 	return hooks{
 		reset: func(c *call, r *resetCall) {
 			if !r.donors || c.e.donors == nil {
@@ -122,7 +124,9 @@ func ownTwin(*Engine, float64) hooks {
 			}
 			for _, d := range c.e.donors.order {
 				if strings.Contains(d.requestID, "-cold-") && strings.Contains(d.requestID, "-recipient-") {
-					kept = append(kept, d)
+					if n++; n%max(1, int(every)) == 0 {
+						kept = append(kept, d)
+					}
 				}
 			}
 		},
