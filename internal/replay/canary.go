@@ -142,6 +142,17 @@ func canaryChecks(positive, negative pairOf, primedTokens *int) []sembench.Canar
 	return checks
 }
 
+// reuseTime is TTFT in milliseconds; for a request whose one token had no text, the time to its end. Nil for any other failure.
+func reuseTime(o sembench.Observation) *float64 {
+	switch {
+	case !prefilled(o):
+		return nil
+	case o.TTFT() == nil:
+		return serviceTime(o)
+	}
+	return o.TTFT()
+}
+
 // ttftChecks judges a pass by time alone, where the engine reports no cached tokens and the pre-flight found a limit that tells
 // reused from computed: A for the prefix cache, B shifted for any tier that does not need a prefix. No checks without
 // a limit.
@@ -154,8 +165,8 @@ func ttftChecks(positive, negative pairOf, limit *float64) []sembench.CanaryChec
 		field string
 		of    func(pairOf) *float64
 	}{
-		{"ttft_ms", func(p pairOf) *float64 { return p.a.TTFT() }},
-		{"ttft_ms_shifted", func(p pairOf) *float64 { return p.b.TTFT() }},
+		{"ttft_ms", func(p pairOf) *float64 { return reuseTime(p.a) }},
+		{"ttft_ms_shifted", func(p pairOf) *float64 { return reuseTime(p.b) }},
 	} {
 		shown, left := canary.of(positive), canary.of(negative)
 		outcome := outcomeNotExercised

@@ -374,7 +374,7 @@ func (f *flight) timed(ctx context.Context, words int) (cold, warm []float64) {
 	for i := range repeats {
 		name := fmt.Sprint("ttft", words, i)
 		first, second := f.twice(ctx, f.words(name, words), f.ownSalt(name))
-		if a, b := first.TTFT(), second.TTFT(); a != nil && b != nil && prefilled(first) && prefilled(second) {
+		if a, b := reuseTime(first), reuseTime(second); a != nil && b != nil {
 			cold, warm = append(cold, *a), append(warm, *b)
 		}
 	}
@@ -488,7 +488,7 @@ func (f *flight) saltWorks(ctx context.Context, kind string) (bool, string) {
 // saltTimes judges the same three requests by time.
 func (f *flight) saltTimes(first, again, other sembench.Observation) (bool, string) {
 	limit := *f.report.TTFTCanaryMS
-	a, b, c := first.TTFT(), again.TTFT(), other.TTFT()
+	a, b, c := reuseTime(first), reuseTime(again), reuseTime(other)
 	switch {
 	case a == nil || b == nil || c == nil || *a < limit || *b >= limit:
 		return false, "TTFT shows no reuse under one salt, so nothing can be said about two"

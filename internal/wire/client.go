@@ -356,7 +356,7 @@ func (e *exchange) stream(ctx context.Context, body io.Reader) *sembench.Request
 		if d.failure != nil || d.ended || err != nil {
 			e.obs.Stamps.Done = &now
 			failure := e.conclude(ctx, err, events.events, head)
-			if err == nil && failure == nil {
+			if err == nil { // also after a failure: whoever comes next finds the connection as its twin did
 				e.drain(body, buffer[:])
 			}
 			return failure

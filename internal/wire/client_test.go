@@ -135,6 +135,24 @@ func TestKeepAliveAndWarm(t *testing.T) {
 	}
 }
 
+// An answer that counts as a failure does not cost the next request its connection.
+func TestConnectionOutlivesFailures(t *testing.T) {
+	for _, events := range []string{stop + done, data(`{"error":"x"}`) + done, delta(`{}`) + done} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, events)
+		}))
+		client := New(Options{})
+		first, second := client.Do(t.Context(), Request{BaseURL: server.URL}), client.Do(t.Context(), Request{BaseURL: server.URL})
+		if first.Error == nil || second.ReusedConn == nil || !*second.ReusedConn {
+			t.Errorf("after %s: error %v, connection reused %v", events, first.Error, *second.ReusedConn)
+		}
+		client.Close()
+		server.Close()
+	}
+}
+
 // On a socket, against the server's own emission stamp: the median of 20 within 1 ms.
 func TestStampsOnASocket(t *testing.T) {
 	clock := NewClock(0)
