@@ -236,3 +236,21 @@ func TestFrozenRecipes(t *testing.T) {
 		t.Errorf("a changed tokenizer: %v", err)
 	}
 }
+
+// A report and its recipe survive being written and read; a recipe that was read still verifies.
+func TestReportRoundTrip(t *testing.T) {
+	_, report, err := Build(Options{Seed: 1<<63 + 5, MaxItems: 12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back sembench.BuildReport
+	if err := sembench.Unmarshal(sembench.Marshal(report), &back); err != nil {
+		t.Fatal(err)
+	}
+	if string(sembench.Marshal(back)) != string(sembench.Marshal(report)) {
+		t.Error("the report reads back as another one")
+	}
+	if err := VerifyFrozen(back.Recipe, nil); err != nil {
+		t.Error(err)
+	}
+}

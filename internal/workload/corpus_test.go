@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -119,6 +120,28 @@ func TestCoinedWords(t *testing.T) {
 	for n, want := range map[int]string{5: "5", 1000: "1,000", 987654: "987,654", 1234567: "1,234,567"} {
 		if got := thousands(n); got != want {
 			t.Errorf("thousands(%d) = %s", n, got)
+		}
+	}
+}
+
+// A corpus that was checked out with other line ends is the same corpus.
+func TestCorpusLineEnds(t *testing.T) {
+	files, err := corpus.ReadDir("corpus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := corpus.ReadFile("corpus/" + f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := parseDomain(f.Name(), string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		windows, err := parseDomain(f.Name(), strings.ReplaceAll(string(text), "\n", "\r\n"))
+		if err != nil || !reflect.DeepEqual(plain, windows) {
+			t.Errorf("%s: CRLF makes another domain, %v", f.Name(), err)
 		}
 	}
 }

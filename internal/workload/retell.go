@@ -55,9 +55,9 @@ func (f *fact) with(value string) *fact {
 	return &fact{f.attribute, slots, f.wording}
 }
 
-// paraphrase: the donor states the same facts in other wordings and another order within each section, under other titles,
-// another instruction and request. A section in which a run is left, such as the end of one sentence with the beginning of
-// the next around a long name, is told again.
+// paraphrase: the donor states the same facts in other wordings, under other titles; instruction and request are the same. A
+// section in which a run is left, such as the end of one sentence with the beginning of the next around a long name, is told
+// again in another order.
 func paraphrase(k *kit) (draft, error) {
 	w := k.doc.world
 	if w == nil {
@@ -65,25 +65,25 @@ func paraphrase(k *kit) (draft, error) {
 	}
 	t := telling{
 		change: func(f *fact) *fact { return f.reworded(k.random) },
-		order:  func(facts []*fact) []*fact { return shuffled(k.random, facts) },
 		title:  func(s *section) string { return w.title(s.entity, (s.heading+1)%len(w.domain.titles)) },
 	}
 	told := make([]chunk, len(w.sections))
+	plain := runs(k.tokenizer, k.blockSize, evidence(k.doc.chunks, numbered), nil)
 	for i, s := range w.sections {
-		plain := runs(k.tokenizer, k.blockSize, evidence(k.doc.chunks[i:i+1], numbered), nil)
+		t.order = nil
 		for range maxRetellings {
 			told[i] = w.passage(s, t)
-			text := evidence(told[i:i+1], lettered)
+			text := evidence(told[i:i+1], numbered)
 			if overlap(plain, runs(k.tokenizer, k.blockSize, text, nil)) == 0 && (w.clashes == nil || !w.clashes(text)) {
 				break
 			}
+			t.order = func(facts []*fact) []*fact { return shuffled(k.random, facts) }
 		}
 	}
 	q := k.doc.questions[0]
-	first, other := two(k.random, instructions)
-	request, task := two(k.random, requests)
-	d := one(base(first, evidence(told, lettered), request, k.doc.earlierQuestion().text),
-		base(other, evidence(k.doc.chunks, numbered), task, q.text), q)
+	instruction, request := pick(k.random, instructions), pick(k.random, requests)
+	d := one(base(instruction, evidence(told, numbered), request, k.doc.earlierQuestion().text),
+		base(instruction, evidence(k.doc.chunks, numbered), request, q.text), q)
 	d.metadata = map[string]any{"paraphrased_facts": len(w.facts)}
 	return d, nil
 }

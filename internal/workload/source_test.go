@@ -157,3 +157,24 @@ func TestSplitOf(t *testing.T) {
 		}
 	}
 }
+
+// Line ends, compression and containers of a source change its identity but no item.
+func TestSourceSpellings(t *testing.T) {
+	line := func(name string) string {
+		return fmt.Sprintf(`{"id": %q, "ctxs": [{"text": %q}, {"text": %q}], "question": "Which?", "answers": [%q]}`, name, words(name, 60), words(name+"y", 60), name+"7")
+	}
+	a, b := line("p"), line("q")
+	ids := func(text string) string {
+		items, _, err := FromSource(strings.NewReader(text), "f.jsonl", "", Options{Tokenizer: regex(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return identity(items)
+	}
+	want := ids(a + "\n" + b + "\n")
+	for _, text := range []string{a + "\r\n" + b, "\xef\xbb\xbf" + a + "\n\n" + b, "[" + a + ",\r\n" + b + "]"} {
+		if ids(text) != want {
+			t.Errorf("%.40q… gives other items", text)
+		}
+	}
+}
