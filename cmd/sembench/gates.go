@@ -19,10 +19,11 @@ func gatesCommand() *cobra.Command {
 		Long: `Judges a result against the gates that are typed. A gate whose metric is absent fails; one whose interval straddles the threshold is
 inconclusive, which is no pass. The verdict goes to standard output or --output.`,
 		Example: `  sembench assert-result-gates results/r1/result.json --min-blended-ttft-speedup 1.5 --require-contamination-check
+  sembench assert-result-gates result.json --noise-floor-calibration floor/calibration.json --max-warm-vs-cold-rouge-drop 0.05
   sembench assert-result-gates result.json --engine-summary evidence.json --require-materialized-reuse`,
 		Args: cobra.MaximumNArgs(1),
 	}
-	s := settings(c, slices.Concat(gateFlags, []string{"engine-summary", "output"})...)
+	s := settings(c, slices.Concat(gateFlags, judgeFlags, []string{"engine-summary", "seed", "output"})...)
 	path := c.Flags().String("result", "", "result document to judge (a bare argument is the same)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 1 {
@@ -31,6 +32,15 @@ inconclusive, which is no pass. The verdict goes to standard output or --output.
 		result, digest, err := readResult(*path)
 		if err != nil {
 			return err
+		}
+		if s.NoiseFloorFile != "" {
+			var floor sembench.Calibration
+			if err := sembench.ReadDocument(s.NoiseFloorFile, &floor); err != nil {
+				return usage(err, "calibrations are written by: sembench calibrate-noise-floor")
+			}
+			if result, err = judge.AgainstFloor(result, floor, judgeOptions(s)); err != nil {
+				return usage(err, "")
+			}
 		}
 		o := gateOptions(s)
 		o.ResultSHA256 = digest

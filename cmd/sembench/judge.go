@@ -130,6 +130,9 @@ func readRows(path string) ([]sembench.Row, error) {
 	return rows, nil
 }
 
+// maxEvents is how many events of each kind are kept for joining to requests: about 100 MB at most.
+const maxEvents = 200_000
+
 // evidence reads what the run directory keeps of the engine's log, audit and counters; what is absent stays null.
 func (p *protocol) evidence(in *judge.Inputs) error {
 	before, err := p.snapshot("before")
@@ -145,7 +148,7 @@ func (p *protocol) evidence(in *judge.Inputs) error {
 	}
 	if text, err := os.Open(p.dir.engineLog()); err == nil {
 		defer text.Close()
-		if in.Evidence, err = engine.Summarize(p.flight.Engine, text, engine.Options{MaxRequests: p.s.MaxRequests}); err != nil {
+		if in.Evidence, err = engine.Summarize(p.flight.Engine, text, engine.Options{MaxRequests: p.s.MaxRequests, MaxEvents: maxEvents}); err != nil {
 			return usage(fmt.Errorf("reading %s: %w", p.dir.engineLog(), err), "")
 		}
 		var earlier sembench.Evidence
