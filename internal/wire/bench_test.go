@@ -6,8 +6,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -84,11 +87,11 @@ func BenchmarkStreams(b *testing.B) {
 }
 
 // BenchmarkPaced is what the client adds to TTFT: 64 streams at a time, first token after 50 ms, then one each 10 ms, measured from
-// the server's stamp just before it writes.
+// the server's stamp just before it writes. Beside it a minimal loop, and aiohttp where Python has it.
 func BenchmarkPaced(b *testing.B) {
 	clock := NewClock(0)
 	var mu sync.Mutex
-	wrote := map[string]int64{}
+	wrote, wroteWall := map[string]int64{}, map[string]int64{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -96,12 +99,13 @@ func BenchmarkPaced(b *testing.B) {
 		for i := range 8 {
 			time.Sleep(wait)
 			wait = 10 * time.Millisecond
-			now := clock.Now()
+			now, wall := clock.Now(), time.Now().UnixNano()
 			io.WriteString(w, tokenChunk)
 			w.(http.Flusher).Flush()
 			if i == 0 {
 				mu.Lock()
 				wrote[r.Header.Get("X-Request-Id")] = now
+				wroteWall[r.Header.Get("X-Request-Id")] = wall
 				mu.Unlock()
 			}
 		}
@@ -166,5 +170,35 @@ func BenchmarkPaced(b *testing.B) {
 				}
 			}
 		})
+	})
+	b.Run("aiohttp", func(b *testing.B) {
+		python := os.Getenv("PYTHON")
+		if python == "" {
+			python = "python3"
+		}
+		if exec.Command(python, "-c", "import aiohttp").Run() != nil {
+			b.Skip("no Python with aiohttp; name one in PYTHON")
+		}
+		const rounds = 10
+		var added []float64
+		for b.Loop() {
+			out, err := exec.Command(python, "testdata/paced.py", server.URL, strconv.Itoa(rounds)).Output()
+			if err != nil {
+				b.Fatal(err)
+			}
+			for line := range strings.Lines(string(out)) {
+				id, stamp, _ := strings.Cut(strings.TrimSpace(line), " ")
+				ns, err := strconv.ParseInt(stamp, 10, 64)
+				if err != nil {
+					b.Fatal(err)
+				}
+				mu.Lock()
+				added = append(added, float64(ns-wroteWall[id])/1e6)
+				mu.Unlock()
+			}
+		}
+		slices.Sort(added)
+		b.ReportMetric(added[len(added)/2], "ms-added-p50")
+		b.ReportMetric(added[len(added)*99/100], "ms-added-p99")
 	})
 }
