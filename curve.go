@@ -35,6 +35,8 @@ type TraceCurve struct {
 	AnyPosition AnyPosition  `json:"any_position"`
 	// Span is block reuse with identical runs at any offset; null without text.
 	Span *AnyPosition `json:"span"`
+	// Semantic is the share of blocks that planner semblend proposes to copy; null without text.
+	Semantic *AnyPosition `json:"semantic"`
 	// Model is whose KV memory_gb is computed for, "" for none.
 	Model string `json:"model"`
 	// Tokenizer of logs with text, "" for hash-id traces.

@@ -16,8 +16,10 @@ type Options struct {
 	BlockSize int
 	// Capacities of the curve in blocks; empty means 1, 2 and 5 times the powers of ten up to the unique blocks.
 	Capacities []int
-	// Tokenizer cuts prompts of logs with text; nil means o200k.
-	Tokenizer token.Tokenizer
+	// Tokenizer cuts prompts of logs with text; nil means the one that TokenizerSpec names, which is opened for such logs
+	// alone: a vocabulary costs more memory than a hash-id trace.
+	Tokenizer     token.Tokenizer
+	TokenizerSpec string
 	// SampleRate in (0, 1) analyzes that share of the blocks, chosen by hash; 0 or 1 means all.
 	SampleRate float64
 }

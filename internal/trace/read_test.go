@@ -109,6 +109,37 @@ func TestBadShare(t *testing.T) {
 	}
 }
 
+// endless is n bytes of one digit.
+type endless struct{ n int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.n == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(p), e.n)
+	for i := range p[:n] {
+		p[i] = '1'
+	}
+	e.n -= n
+	return n, nil
+}
+
+// A line of 200 MB is a bad line; the ones around it are read.
+func TestHugeLine(t *testing.T) {
+	const good = `{"timestamp": 1, "input_length": 5, "output_length": 2, "hash_ids": [3]}` + "\n"
+	s, err := Open(io.MultiReader(strings.NewReader(good+"["), &endless{200 << 20}, strings.NewReader("\n"+good)), "f", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, err := range s.Requests() {
+		got = append(got, fmt.Sprint(err))
+	}
+	if strings.Join(got, "|") != "<nil>|line 2: line is longer than 64 MiB|<nil>" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestTruncatedGzip(t *testing.T) {
 	var z bytes.Buffer
 	w := gzip.NewWriter(&z)
@@ -144,12 +175,33 @@ func TestTextLog(t *testing.T) {
 	if c.Requests != 3 || c.BlockIDs != 4 || c.InputTokens != 8+9+2 || c.Tokenizer != "regex" {
 		t.Errorf("%+v", c)
 	}
-	if *c.Infinite.BlockHitRate != 0 || *c.AnyPosition.BlockHitRate != 0 || *c.Span.BlockHitRate != 0.25 {
+	if *c.Infinite.BlockHitRate != 0 || *c.AnyPosition.BlockHitRate != 0 || *c.Span.BlockHitRate != 0.25 || c.Semantic == nil {
 		t.Errorf("prefix %v, any %v, span %v", *c.Infinite.BlockHitRate, *c.AnyPosition.BlockHitRate, *c.Span.BlockHitRate)
 	}
 	c, err = Analyze(strings.NewReader(`{"prompt": "a b c d e f g h"}`+"\n"+`{"prompt": "e f g h a b c d"}`+"\n"+`{"prompt": "a b c d x"}`), "log.jsonl", "prompts", Options{BlockSize: 4, Tokenizer: tk})
 	if err != nil || *c.Infinite.BlockHitRate != 0.2 || *c.AnyPosition.BlockHitRate != 0.6 || c.Infinite.TokenHitRate == nil {
 		t.Errorf("%+v %v", c, err)
+	}
+}
+
+// A prompt of 64 words twice: the second's 16 blocks of 32 are what every rung finds, the planner semblend too.
+func TestSemanticReuseOfARepeat(t *testing.T) {
+	var words []string
+	for i := range 64 {
+		words = append(words, fmt.Sprint("w", i))
+	}
+	line := `{"prompt": "` + strings.Join(words, " ") + `"}` + "\n"
+	c, err := Analyze(strings.NewReader(line+line), "f", "", Options{BlockSize: 4, TokenizerSpec: "regex"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, got := range map[string]*float64{"prefix": c.Infinite.BlockHitRate, "any": c.AnyPosition.BlockHitRate, "span": c.Span.BlockHitRate, "semantic": c.Semantic.BlockHitRate} {
+		if *got != 0.5 {
+			t.Errorf("%s: %v, want 0.5", name, *got)
+		}
+	}
+	if _, err := Analyze(strings.NewReader(line), "f", "", Options{TokenizerSpec: "no such file"}); err == nil {
+		t.Error("a missing tokenizer is no error")
 	}
 }
 
