@@ -33,3 +33,13 @@ testdata-run: ## measure the tiny committed run anew (all of its numbers change)
 	go run ./cmd/sembench bench --output testdata/run --run-id tiny --manifest /tmp/sembench-tiny.jsonl --base-ms 4 --prefill-us-per-token 8 \
 	  --load-us-per-token 1 --lookup-ms 0.5 --itl-ms 0.1 --recipient-max-tokens 8 --calibration-pairs 1 --warmup 0 --canary-every 50 --quiet
 	rm -f testdata/run/report.html /tmp/sembench-tiny.jsonl
+
+.PHONY: bench bench-quick coverage
+bench: ## speeds and sizes beside their targets and peers: a table (docs/benchmarks.md has a dated one)
+	@bench/bench.sh
+
+bench-quick: ## the same in a minute or two, with smaller inputs
+	@bench/bench.sh quick
+
+coverage: ## how often each interval covers the truth, over every population: rewrites the tables of docs/statistics.md (an hour)
+	SEMBENCH_COVERAGE=4000 SEMBENCH_COVERAGE_TABLE=../../docs/statistics.md go test ./internal/stat -run TestCoverageStudy -v -timeout 60m
