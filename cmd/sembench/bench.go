@@ -23,7 +23,7 @@ var (
 		"min-backend-confirmed-block-rate", "min-materialization-events", "min-materialized-tokens", "min-materialized-units", "require-materialized-reuse",
 		"require-no-engine-errors", "require-contamination-check", "min-pairs-used", "gate-on", "gate-statistic", "allow-missing", "allow-inconclusive",
 		"allow-simulated", "accept-check"}
-	plannerFlags = []string{"planner", "pool", "capacity-blocks", "min-span", "min-reuse-ratio", "min-similarity", "embedder", "chat-template", "workers"}
+	plannerFlags = []string{"planner", "pool", "capacity-blocks", "min-span", "min-reuse-ratio", "min-similarity", "embedder", "approximate", "chat-template", "workers"}
 )
 
 func benchCommand() *cobra.Command {

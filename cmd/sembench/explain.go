@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sembench"
+	"sembench/internal/engine"
 	"sembench/internal/offline"
 	"sembench/internal/scenario"
 )
@@ -19,6 +20,13 @@ func explain(c *cobra.Command, s *scenario.Scenario, o offline.Options, in *sour
 	if err != nil {
 		return usage(err, "checksum-manifest prints how many items there are; item_id names one")
 	}
+	if s.KVEvents != "" {
+		strip, err := heldStrip(c, s.KVEvents, x)
+		if err != nil {
+			return err
+		}
+		x.Strips = append(x.Strips, strip)
+	}
 	switch ext := strings.ToLower(filepath.Ext(s.Output)); {
 	case ext == ".html" || ext == ".htm":
 		return sembench.WriteFile(s.Output, func(w io.Writer) error { return explainPage.Execute(w, pageOf(x)) })
@@ -26,6 +34,41 @@ func explain(c *cobra.Command, s *scenario.Scenario, o offline.Options, in *sour
 		return sembench.WriteFile(s.Output, func(w io.Writer) error { return drawExplanation(w, x, false) })
 	}
 	return drawExplanation(c.OutOrStdout(), x, colour(c.OutOrStdout()))
+}
+
+// heldStrip shows the leading blocks of an item that an engine holds at the end of its recorded KV events.
+func heldStrip(c *cobra.Command, path string, x offline.Explanation) (offline.Strip, error) {
+	in, err := open(c, path)
+	if err != nil {
+		return offline.Strip{}, err
+	}
+	defer in.Close()
+	state := engine.NewKVState()
+	var bad sembench.Problems
+	for batch, err := range engine.ReadKVEvents(in) {
+		if err != nil {
+			bad.Add(err)
+			continue
+		}
+		state.Apply(batch)
+	}
+	if err := bad.Err(); err != nil {
+		return offline.Strip{}, usage(err, "KV events are recorded by: sembench record-kv-events")
+	}
+	ids := make([]int64, len(x.IDs))
+	for i, id := range x.IDs {
+		ids[i] = int64(id)
+	}
+	tokens := state.CachedPrefix(ids)
+	strip := offline.Strip{Name: "engine", Reason: fmt.Sprintf("its KV events: the first %d tokens are held", tokens)}
+	blocks := min(tokens/x.BlockSize, x.Blocks)
+	if blocks > 0 {
+		strip.Runs = append(strip.Runs, offline.Run{Fate: offline.Prefix, Last: blocks - 1})
+	}
+	if blocks < x.Blocks {
+		strip.Runs = append(strip.Runs, offline.Run{Fate: offline.Recompute, First: blocks, Last: x.Blocks - 1})
+	}
+	return strip, nil
 }
 
 // look is how a fate is shown. Letters carry the meaning alone where there is no colour; colours are those of Okabe and Ito, told apart
@@ -132,10 +175,10 @@ func span(run offline.Run) string {
 
 // origin says where a run's tokens come from.
 func origin(run offline.Run) string {
-	switch run.Fate {
-	case offline.Recompute:
+	switch {
+	case run.Places == 0: // recompute, or held by an engine that does not say from whom
 		return ""
-	case offline.Scattered:
+	case run.Fate == offline.Scattered:
 		return fmt.Sprintf("%s from token %d of donor %s on", many(run.Places, "piece"), run.DonorStart, plainText(run.Donor))
 	}
 	return fmt.Sprintf("token %d of donor %s, offset %+d", run.DonorStart, plainText(run.Donor), run.Shift)

@@ -30,7 +30,7 @@ blocks one by one, with donor and offset.`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	names := append([]string{"manifest"}, workloadFlags...)
-	s := settings(c, append(append(names, plannerFlags...), "api", "explain", "rows", "output", "quiet")...)
+	s := settings(c, append(append(names, plannerFlags...), "api", "explain", "kv-events", "rows", "output", "quiet")...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			s.Manifest = args[0]

@@ -162,7 +162,7 @@ func offlineOptions(s *scenario.Scenario) (offline.Options, error) {
 	}
 	o := offline.Options{
 		Tokenizer: tk, BlockSize: s.BlockSize, Planners: s.Planner, Stream: s.Pool == "stream", CapacityBlocks: s.CapacityBlocks, Workers: s.Workers,
-		Plan: plan.Options{MinSpan: s.MinSpan, MinReuseRatio: s.MinReuseRatio, MinSimilarity: s.MinSimilarity, Embedder: s.Embedder, Seed: uint64(s.Seed), ExecEnv: os.Environ()},
+		Plan: plan.Options{MinSpan: s.MinSpan, MinReuseRatio: s.MinReuseRatio, MinSimilarity: s.MinSimilarity, Embedder: s.Embedder, Approximate: s.Approximate, Seed: uint64(s.Seed), ExecEnv: os.Environ()},
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)

@@ -57,6 +57,8 @@ type Explanation struct {
 	PromptTokens, Blocks, Donors int
 	BlockSize                    int
 	Strips                       []Strip
+	// IDs are the recipient's tokens.
+	IDs []uint32
 	// Texts is the text of each block; nil where the tokenizer tells no boundaries.
 	Texts []string
 }
@@ -101,7 +103,7 @@ func Explain(ctx context.Context, items iter.Seq2[sembench.Item, error], id stri
 func (x counted) explain(o Options) Explanation {
 	out := Explanation{
 		ItemID: x.it.ItemID, Dataset: x.it.Dataset, Transform: x.it.Transform, PromptTokens: len(x.ids), Blocks: len(x.hits), Donors: len(x.donors),
-		BlockSize: o.BlockSize, Texts: x.texts(o),
+		BlockSize: o.BlockSize, IDs: x.ids, Texts: x.texts(o),
 	}
 	where := block.NewIndex(o.BlockSize)
 	for _, d := range x.donors {

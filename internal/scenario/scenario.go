@@ -33,8 +33,10 @@ type Scenario struct {
 	MinReuseRatio  float64  `flag:"min-reuse-ratio" default:"0.25" help:"least copied share at which a semblend plan stands"`
 	MinSimilarity  float64  `flag:"min-similarity" default:"0.6" help:"least embedding similarity of a semblend donor"`
 	Embedder       string   `flag:"embedder" default:"jaccard" help:"how planners compare whole prompts: jaccard or tfidf"`
+	Approximate    bool     `flag:"approximate" help:"let span add segments whose tokens differ but whose text is close; they are counted apart"`
 	ChatTemplate   string   `flag:"chat-template" default:"none" help:"render chats before counting: none, auto (beside the tokenizer) or a template file"`
 	Explain        string   `flag:"explain" help:"show the blocks of the item with this id as a strip: prefix, exact, span, scattered, recompute; HTML with --output x.html" hash:"-"`
+	KVEvents       string   `flag:"kv-events" help:"recorded KV events: --explain then shows what the engine holds of the item, and where that stops" hash:"-"`
 	Rows           string   `flag:"rows" default:"jsonl" help:"form of the rows beside a document that has more than 5,000 of them: jsonl or parquet" hash:"-"`
 	Workers        int      `flag:"workers" default:"0" help:"parallel workers for offline work (0: one a processor)" hash:"-"`
 
