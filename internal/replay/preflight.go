@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -39,7 +40,7 @@ type Report struct {
 	Simulated   bool    `json:"simulated"`
 	BootID      *string `json:"boot_id"`
 	ExactBootID *string `json:"exact_boot_id"`
-	// Isolation and SaltKind are what a run will use; ResetURLs what it will reset.
+	// Isolation and SaltKind are what a run will use; ResetURLs what it will reset, as it may be shown: without credentials.
 	Isolation      string   `json:"isolation"`
 	SaltKind       string   `json:"salt_kind"`
 	ResetURLs      []string `json:"reset_urls"`
@@ -64,6 +65,9 @@ type Report struct {
 	// StreamCoalescing is output tokens a chunk: 1 is one token an event.
 	StreamCoalescing *float64 `json:"stream_coalescing"`
 	Checks           []Check  `json:"checks"`
+
+	// The addresses themselves, for Apply.
+	resets, exactResets []string
 }
 
 // PreflightSchema is the schema of Report.
@@ -72,7 +76,7 @@ const PreflightSchema = "sembench.preflight.v1"
 // Apply gives the configuration with what was found out filled in where it was left open.
 func (p Report) Apply(c Config) Config {
 	c.Model, c.Isolation, c.SaltKind, c.Engine = p.Model, p.Isolation, p.SaltKind, p.Engine
-	c.ResetURLs, c.ExactResetURLs, c.TTFTCanaryMS = p.ResetURLs, p.ExactResetURLs, p.TTFTCanaryMS
+	c.ResetURLs, c.ExactResetURLs, c.TTFTCanaryMS = p.resets, p.exactResets, p.TTFTCanaryMS
 	c.CanaryWords = p.CanaryWords
 	return c
 }
@@ -97,16 +101,36 @@ func Preflight(ctx context.Context, cfg Config) (Report, error) {
 	}
 	f := &flight{cfg: cfg, client: cfg.client(), nonce: rand.Text(), report: Report{
 		Schema: PreflightSchema, Endpoint: wire.CleanURL(cfg.BaseURL), Model: cfg.Model, Engine: cfg.Engine,
-		Isolation: cfg.Isolation, SaltKind: cfg.SaltKind, ResetURLs: cfg.ResetURLs, ExactResetURLs: cfg.ExactResetURLs,
+		Isolation: cfg.Isolation, SaltKind: cfg.SaltKind, resets: cfg.ResetURLs, exactResets: cfg.ExactResetURLs,
 	}}
 	defer f.client.Close()
 	for _, part := range []func(context.Context) error{f.reach, f.generate, f.resets, f.reuse, f.exact, f.isolation} {
 		if err := part(ctx); err != nil {
-			return f.report, err
+			return f.finish(), err
 		}
 	}
 	f.firstToken()
-	return f.report, nil
+	return f.finish(), nil
+}
+
+// finish gives the report with addresses as they may be shown.
+func (f *flight) finish() Report {
+	f.report.ResetURLs, f.report.ExactResetURLs = f.shown(f.report.resets), f.shown(f.report.exactResets)
+	return f.report
+}
+
+// shown gives addresses without user and password, and without secrets in their query.
+func (f *flight) shown(urls []string) []string {
+	list := make([]string, 0, len(urls))
+	for _, address := range urls {
+		clean := "invalid-url"
+		if u, err := url.Parse(address); err == nil {
+			u.User = nil
+			clean = f.client.Clean(u.String())
+		}
+		list = append(list, clean)
+	}
+	return list
 }
 
 func (f *flight) check(name, outcome, detail, hint string) {
@@ -255,14 +279,10 @@ func (f *flight) resets(ctx context.Context) error {
 		return nil
 	}
 	urls, detail := f.workingResets(ctx, f.cfg.BaseURL, f.cfg.ResetURLs)
-	f.report.ResetURLs = urls
+	f.report.resets = urls
 	switch {
 	case urls != nil:
-		cleaned := make([]string, len(urls))
-		for i, u := range urls {
-			cleaned[i] = wire.CleanURL(u)
-		}
-		f.check("reset", "pass", "works: "+strings.Join(cleaned, ", "), "")
+		f.check("reset", "pass", "works: "+strings.Join(f.shown(urls), ", "), "")
 	case f.cfg.Isolation == Reset || len(f.cfg.ResetURLs) > 0:
 		return f.refuse(ProblemReset, "no reset works: "+detail, f.preset.resetHint)
 	default:
@@ -307,9 +327,6 @@ func (f *flight) fleet(base string) []string {
 	return []string{base}
 }
 
-// repeats is how often a prompt is sent cold and again, where reuse can only be seen in TTFT.
-const repeats = 6
-
 // reuse sends one long prompt twice: does the engine reuse it, and does it say so?
 func (f *flight) reuse(ctx context.Context) error {
 	n := f.cfg.canaryWords()
@@ -347,40 +364,6 @@ func (f *flight) twice(ctx context.Context, text string, s salt) (first, second 
 	return first, f.ask(ctx, f.cfg.BaseURL, text, s, 1)
 }
 
-// separate measures how far TTFT alone tells a repeated prompt from a new one, at growing lengths: a fast engine needs long ones,
-// and a server with a short context refuses them.
-func (f *flight) separate(ctx context.Context, words int) {
-	for _, times := range []int{1, 3, 8} {
-		cold, warm := f.timed(ctx, words*times)
-		d := separation(cold, warm)
-		if d == nil {
-			break
-		}
-		f.report.TTFTSeparation = d
-		if *d >= minSeparation {
-			meanCold, _ := moments(cold)
-			meanWarm, _ := moments(warm)
-			f.report.TTFTCanaryMS, f.report.CanaryWords = new((meanCold+meanWarm)/2), words*times
-			f.cfg.CanaryWords = words * times
-			f.check("ttft_canary", "pass", fmt.Sprintf("TTFT tells a repeated prompt of %d words from a new one: %.1f standard deviations", words*times, *d), "")
-			return
-		}
-	}
-	f.check("cold_provable", "fail", "neither cached tokens nor TTFT show reuse: no step can be proven cold, every pair will be contaminated", f.preset.cachedHint)
-}
-
-// timed sends new prompts, each twice, and gives the times of both.
-func (f *flight) timed(ctx context.Context, words int) (cold, warm []float64) {
-	for i := range repeats {
-		name := fmt.Sprint("ttft", words, i)
-		first, second := f.twice(ctx, f.words(name, words), f.ownSalt(name))
-		if a, b := reuseTime(first), reuseTime(second); a != nil && b != nil {
-			cold, warm = append(cold, *a), append(warm, *b)
-		}
-	}
-	return cold, warm
-}
-
 // exact checks the stock engine.
 func (f *flight) exact(ctx context.Context) error {
 	base := f.cfg.ExactBaseURL
@@ -394,14 +377,14 @@ func (f *flight) exact(ctx context.Context) error {
 		return &EndpointError{base, ProblemGeneration, "a small request to the stock engine failed: " + o.Error.Class + ": " + o.Error.Message, ""}
 	}
 	f.report.ExactBootID = readProcess(ctx, f.client, f.cfg.Engine, base).boot
-	if f.report.ResetURLs == nil {
+	if f.report.resets == nil {
 		return nil
 	}
 	urls, detail := f.workingResets(ctx, base, f.cfg.ExactResetURLs)
 	if urls == nil {
 		return &EndpointError{base, ProblemReset, "no reset works on the stock engine: " + detail, f.preset.resetHint}
 	}
-	f.report.ExactResetURLs = urls
+	f.report.exactResets = urls
 	return nil
 }
 
@@ -409,7 +392,7 @@ func (f *flight) exact(ctx context.Context) error {
 func (f *flight) isolation(ctx context.Context) error {
 	switch f.cfg.Isolation {
 	case Auto:
-		if f.report.ResetURLs != nil {
+		if f.report.resets != nil {
 			f.report.Isolation = Reset
 			if f.cfg.Concurrency > 1 {
 				f.report.Isolation = Salt // a reset would hit the pairs that run beside
@@ -422,80 +405,13 @@ func (f *flight) isolation(ctx context.Context) error {
 	}
 	if f.report.Isolation == Reset {
 		// What the pre-flight left behind is gone before anything is measured.
-		resetter{f.client, f.cfg.Sleep, f.cfg.ResetTimeout}.all(ctx, f.report.ResetURLs)
+		resetter{f.client, f.cfg.Sleep, f.cfg.ResetTimeout}.all(ctx, f.report.resets)
 		return nil
 	}
 	if f.report.Isolation == Salt {
 		f.salts(ctx)
 	}
 	return nil
-}
-
-// salts tries cache_salt, then a text nonce, and says what they do.
-func (f *flight) salts(ctx context.Context) {
-	kinds := []string{SaltField, SaltText}
-	if f.preset.plain {
-		kinds = kinds[1:]
-	}
-	if f.cfg.SaltKind != "" {
-		kinds = []string{f.cfg.SaltKind}
-	}
-	honoured := false
-	for _, kind := range kinds {
-		ok, detail := f.saltWorks(ctx, kind)
-		f.report.SaltKind, honoured = kind, ok
-		if ok {
-			f.check("salt_"+kind, "pass", detail, "")
-			break
-		}
-		f.check("salt_"+kind, "warn", detail, "")
-	}
-	f.report.SaltHonoured = &honoured
-	if f.report.SaltKind == SaltText {
-		f.check("salt_cost", "warn", "a text nonce at the start of the first message isolates the steps: prompts grow by its tokens, the chat template ahead of it stays shared, "+
-			"and a tier that ignores it, such as a semantic donor store, is not isolated", f.preset.resetHint)
-	}
-	if !honoured {
-		f.check("salt_isolates", "warn", "no salt was seen to isolate requests: canaries will decide whether any step counts", f.preset.resetHint)
-	}
-}
-
-// saltWorks is the test of protocol.md section 3.1: a prompt of at least four blocks with salt X twice, the second
-// reports > 0; then with salt Y it reports 0, locally and externally. Nonces must also have equal token counts.
-func (f *flight) saltWorks(ctx context.Context, kind string) (bool, string) {
-	x, y := newSalt(kind, f.nonce, kind, "x"), newSalt(kind, f.nonce, kind, "y")
-	text := f.words(kind, f.cfg.canaryWords())
-	first, again := f.twice(ctx, text, x)
-	other := f.ask(ctx, f.cfg.BaseURL, text, y, 1)
-	if n, m := first.PromptTokens(), other.PromptTokens(); n != nil && m != nil && *n != *m {
-		return false, fmt.Sprintf("two salts give %d and %d prompt tokens", *n, *m)
-	}
-	if again.CachedTokens() == nil && f.report.TTFTCanaryMS != nil {
-		return f.saltTimes(first, again, other)
-	}
-	hit, left, external := again.CachedTokens(), other.CachedTokens(), other.ExternalCachedTokens()
-	switch {
-	case hit == nil || *hit == 0:
-		return false, "no reuse is reported under one salt, so nothing can be said about two"
-	case external != nil && *external > 0:
-		return false, fmt.Sprintf("an external tier ignores it: %d tokens were reused under another salt", *external)
-	case left != nil && (*left > *hit/2 || *left > 0 && kind == SaltField): // ahead of a nonce the chat template stays shared
-		return false, fmt.Sprintf("the engine ignores it: %d tokens were reused under another salt", *left)
-	}
-	return true, fmt.Sprintf("%d tokens reused under one salt, %d under another", *hit, value(left))
-}
-
-// saltTimes judges the same three requests by time.
-func (f *flight) saltTimes(first, again, other sembench.Observation) (bool, string) {
-	limit := *f.report.TTFTCanaryMS
-	a, b, c := reuseTime(first), reuseTime(again), reuseTime(other)
-	switch {
-	case a == nil || b == nil || c == nil || *a < limit || *b >= limit:
-		return false, "TTFT shows no reuse under one salt, so nothing can be said about two"
-	case *c < limit:
-		return false, fmt.Sprintf("the engine ignores it: TTFT %.1f ms under another salt, %.1f ms for a new prompt", *c, *a)
-	}
-	return true, fmt.Sprintf("TTFT %.1f ms under one salt, %.1f ms under another", *b, *c)
 }
 
 func value(n *int) int {
