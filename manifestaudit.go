@@ -110,7 +110,7 @@ type FreezeRecipe struct {
 	Split         string `json:"split"`
 	// Dataset is the name that items of a source carry; "" for the default.
 	Dataset string `json:"dataset"`
-	// Source, its format and its SHA-256 (of the bytes read, decompressed); "" for generated manifests.
+	// Source, its format and the SHA-256 of the file as it is; "" for generated manifests.
 	Source       string `json:"source"`
 	Format       string `json:"format"`
 	SourceSHA256 string `json:"source_sha256"`

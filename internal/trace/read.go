@@ -65,7 +65,7 @@ func Open(r io.Reader, name, format string) (*Source, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fail(err)
 	}
-	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	head = trimmed(head)
 	if len(head) == 0 {
 		return fail(errors.New("no request in it"))
 	}
@@ -80,6 +80,11 @@ func Open(r io.Reader, name, format string) (*Source, error) {
 		s.BlockSize = fittedBlock(head)
 	}
 	return s, nil
+}
+
+// trimmed is text without a byte order mark and white space before it.
+func trimmed(head []byte) []byte {
+	return bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 }
 
 func recognise(head []byte) string {

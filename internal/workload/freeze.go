@@ -12,8 +12,12 @@ import (
 // source file.
 func Freeze(report sembench.BuildReport) sembench.FreezeRecipe { return report.Recipe }
 
-// Rebuild makes a frozen manifest again. source is the file that the recipe names, nil for a generated manifest.
-func Rebuild(recipe sembench.FreezeRecipe, source io.Reader) ([]sembench.Item, sembench.BuildReport, error) {
+// Reader is FromSource, or a function like it that knows more formats.
+type Reader func(r io.Reader, name, format string, o Options) ([]sembench.Item, sembench.BuildReport, error)
+
+// Rebuild makes a frozen manifest again. source is the file that the recipe names, nil for a generated manifest; it is read by
+// read[0], FromSource without one.
+func Rebuild(recipe sembench.FreezeRecipe, source io.Reader, read ...Reader) ([]sembench.Item, sembench.BuildReport, error) {
 	fail := func(format string, args ...any) ([]sembench.Item, sembench.BuildReport, error) {
 		return nil, sembench.BuildReport{}, fmt.Errorf("rebuilding manifest: "+format, args...)
 	}
@@ -35,7 +39,11 @@ func Rebuild(recipe sembench.FreezeRecipe, source io.Reader) ([]sembench.Item, s
 	case source == nil:
 		return fail("source %s is needed", recipe.Source)
 	}
-	items, report, err := FromSource(source, recipe.Source, recipe.Format, o)
+	var from Reader = FromSource
+	if len(read) > 0 {
+		from = read[0]
+	}
+	items, report, err := from(source, recipe.Source, recipe.Format, o)
 	if err == nil && report.Recipe.SourceSHA256 != recipe.SourceSHA256 {
 		return fail("source %s has SHA-256 %s, it was %s", recipe.Source, report.Recipe.SourceSHA256, recipe.SourceSHA256)
 	}
@@ -43,8 +51,8 @@ func Rebuild(recipe sembench.FreezeRecipe, source io.Reader) ([]sembench.Item, s
 }
 
 // VerifyFrozen is nil when the recipe still gives the manifest that it was made from, byte for byte.
-func VerifyFrozen(recipe sembench.FreezeRecipe, source io.Reader) error {
-	_, report, err := Rebuild(recipe, source)
+func VerifyFrozen(recipe sembench.FreezeRecipe, source io.Reader, read ...Reader) error {
+	_, report, err := Rebuild(recipe, source, read...)
 	if err != nil {
 		return err
 	}

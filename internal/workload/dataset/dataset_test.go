@@ -69,7 +69,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 // A record beyond the limit is an error and the next one is read.
 func TestOversizedRecord(t *testing.T) {
 	for _, frame := range [][3]string{{"[\"", "\",", "{\"a\": 1}]"}, {"\"", "\"\n", "{\"a\": 1}"}} {
-		in := io.MultiReader(strings.NewReader(frame[0]), &repeated{"x", 200 << 20}, strings.NewReader(frame[1]+frame[2]))
+		in := io.MultiReader(strings.NewReader(frame[0]), &repeated{"x", 70 << 20}, strings.NewReader(frame[1]+frame[2]))
 		var got []string
 		for e, err := range elements(bufio.NewReader(in)) {
 			if err != nil {
