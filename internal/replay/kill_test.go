@@ -48,7 +48,7 @@ func runChild(address, path string) error {
 // every planned recipient exactly once, no pair across two engine processes, no request id sent twice.
 func TestKillAndResume(t *testing.T) {
 	kills := 50
-	if testing.Short() {
+	if testing.Short() || raceDetector { // a child starts slowly then
 		kills = 10
 	}
 	random := rand.New(rand.NewPCG(1, 2))
