@@ -46,6 +46,13 @@ func Build(o Options) ([]sembench.Item, sembench.BuildReport, error) {
 	if err != nil {
 		return nil, sembench.BuildReport{}, err
 	}
+	switch {
+	case o.Split == "" || o.Split == o.Profile:
+	case o.Profile == "smoke": // the default: the split says which profile is meant
+		o.Profile = o.Split
+	default:
+		return nil, sembench.BuildReport{}, fmt.Errorf("building manifest: profile %s and split %s exclude each other: name one", o.Profile, o.Split)
+	}
 	if o.Profile == "stream" {
 		return o.stream()
 	}

@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"math"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -219,6 +220,24 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
+func TestSplitNamesTheProfile(t *testing.T) {
+	o := Options{Bands: []string{"1k"}, Transforms: []string{"exact_repeat"}}
+	o.Profile = "dev"
+	_, want, err := Build(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Profile, o.Split = "", "dev"
+	_, got, err := Build(o)
+	if err != nil || got.Recipe.ManifestSHA256 != want.Recipe.ManifestSHA256 {
+		t.Errorf("split dev is not profile dev: %v", err)
+	}
+	o.Profile, o.Split = "dev", "test"
+	if _, _, err := Build(o); err == nil || err.Error() != "building manifest: profile dev and split test exclude each other: name one" {
+		t.Errorf("two names: %v", err)
+	}
+}
+
 func TestFrozenRecipes(t *testing.T) {
 	_, report := smoke(t)
 	frozen := Freeze(report)
@@ -252,5 +271,23 @@ func TestReportRoundTrip(t *testing.T) {
 	}
 	if err := VerifyFrozen(back.Recipe, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// What was frozen on another machine is rebuilt byte for byte. A wanted change of the corpus or of a transform needs new
+// recipes: sembench freeze with the settings that each names.
+func TestFrozenRecipesOfTheRepository(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.freeze.json")
+	if err != nil || len(paths) < 3 {
+		t.Fatalf("recipes %v, %v", paths, err)
+	}
+	for _, path := range paths {
+		var recipe sembench.FreezeRecipe
+		if err := sembench.ReadDocument(path, &recipe); err != nil {
+			t.Fatal(err)
+		}
+		if err := VerifyFrozen(recipe, nil); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }

@@ -26,7 +26,8 @@ type Options struct {
 	// MaxItems takes a stratified sample of that size, of a stream the first requests; Head takes the first items. 0 means
 	// all, for a generated stream 200.
 	MaxItems, Head int
-	// Split keeps one part of a source: dev, test or live (by hash of the source id); "" keeps all.
+	// Split keeps one part of a source: dev, test or live (by hash of the source id); "" keeps all. Generated splits are
+	// profiles: here it is another name for Profile.
 	Split string
 	// Dataset and License describe a source; Dataset defaults to the source's name, License to "unknown".
 	Dataset, License string

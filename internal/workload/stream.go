@@ -63,7 +63,7 @@ func (g *generator) stream(n int, bands []string) ([]sembench.Item, error) {
 	var items []sembench.Item
 	clock := 0.0
 	for i := range n {
-		clock += r.ExpFloat64() * meanGapMS
+		clock += float64(r.ExpFloat64() * meanGapMS) // rounded before it is added, on every processor
 		var s *session
 		class := classDocument
 		if len(open) > 0 && r.chance(followupChance) {
