@@ -19,6 +19,8 @@ type Input struct {
 	Verdict *sembench.Verdict
 	// Files names where things are, for the last lines of a summary; "" leaves the line out.
 	RunDir, ReportPath string
+	// Canaries are marked on the timeline; empty leaves them out.
+	Canaries []CanaryPass
 }
 
 // unmeasured stands for null everywhere.
