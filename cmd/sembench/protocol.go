@@ -446,7 +446,7 @@ func (p *protocol) conclude(result sembench.Result, evidence *sembench.Evidence,
 	if err := sembench.WriteDocument(p.dir.verdict(), verdict); err != nil {
 		return err
 	}
-	shown := report.Input{Result: &result, Verdict: &verdict, RunDir: string(p.dir), ReportPath: p.dir.report()}
+	shown := report.Input{Result: &result, Verdict: &verdict, RunDir: string(p.dir), ReportPath: p.dir.report(), Canaries: canariesOf(p.dir)}
 	if err := sembench.WriteFile(p.dir.report(), func(w io.Writer) error { return report.HTML(w, shown) }); err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ type Line struct {
 func Charts(in Input) []Chart {
 	r := in.Result
 	pairs := pairsOf(r)
-	charts := []Chart{scatterChart(pairs), distributionChart(r), transformChart(r), lengthChart(r, pairs), qualityChart(r), mechanismChart(r), timelineChart(in)}
+	charts := []Chart{scatterChart(pairs), distributionChart(r), transformChart(r), lengthChart(r, pairs), qualityChart(r, pairs), mechanismChart(r), timelineChart(in)}
 	for i := range charts {
 		if c := &charts[i]; len(c.Series) == 0 && c.Empty == "" {
 			c.Empty = "nothing was measured that could be drawn here"
@@ -80,6 +80,7 @@ func Charts(in Input) []Chart {
 type pair struct {
 	id, transform, band, kind string
 	cold, warm                *float64
+	speedup, agreement        *float64 // as the result says; null in older results and in excluded pairs
 	tokens, row               int
 }
 
@@ -108,7 +109,7 @@ func pairsOf(r *sembench.Result) []pair {
 		if arm == sembench.ArmCold {
 			p.cold = row.TTFTMS
 		} else {
-			p.warm, p.row, p.tokens = row.TTFTMS, i, row.PromptTokens
+			p.warm, p.row, p.tokens, p.speedup, p.agreement = row.TTFTMS, i, row.PromptTokens, row.TTFTSpeedup, row.WarmVsColdRougeL
 			if p.kind != "excluded" {
 				p.kind = kindOf(row)
 			}
@@ -142,6 +143,10 @@ func excludedWhy(row sembench.Row) string {
 		return *row.ErrorClass
 	case row.Status != nil && *row.Status != sembench.StatusOK:
 		return cmp.Or(text(row.Reason), *row.Status)
+	}
+	switch class := text(row.PairClass); class {
+	case "contaminated", "errored", "excluded", "unpaired":
+		return "pair " + class
 	}
 	return ""
 }
@@ -178,6 +183,14 @@ func byKind(pairs []pair, place func(int, pair) (Point, bool)) []Series {
 		}
 	}
 	return out
+}
+
+// speedupOf is a pair's ratio as the result says it; older results leave the division to their readers.
+func speedupOf(p pair) float64 {
+	if p.speedup != nil {
+		return *p.speedup
+	}
+	return *p.cold / *p.warm
 }
 
 func both(p pair) bool { return p.cold != nil && p.warm != nil && *p.cold > 0 && *p.warm > 0 }
@@ -340,7 +353,7 @@ func lengthChart(r *sembench.Result, pairs []pair) Chart {
 		if !both(p) || !known {
 			return Point{}, false
 		}
-		y := *p.cold / *p.warm
+		y := speedupOf(p)
 		lo, hi = min(lo, y), max(hi, y)
 		_, spread := math.Modf(float64(i+1) * 0.6180339887) // evenly filling, the same every time
 		return Point{X: x + (spread-0.5)*0.56, Y: y, Row: p.row}, true
@@ -353,9 +366,10 @@ func lengthChart(r *sembench.Result, pairs []pair) Chart {
 	return c
 }
 
-func qualityChart(r *sembench.Result) Chart {
-	c := Chart{ID: "quality", Title: "Speed against answers", Note: "One point a transform: speedup, and how far warm answers equal cold ones (ROUGE-L). Right and up is better. The dashed line is the noise floor: what the same prompt gives twice without semantic reuse.",
+func qualityChart(r *sembench.Result, pairs []pair) Chart {
+	c := Chart{ID: "quality", Title: "Speed against answers", Note: "Small points are pairs, large ones the means of transforms: speedup, and how far the warm answer equals the cold one (ROUGE-L). Right and up is better. The dashed line is the noise floor: what the same prompt gives twice without semantic reuse.",
 		X: Axis{Title: "cold / warm TTFT", Zero: true}, Y: Axis{Title: "ROUGE-L, warm against cold", Max: 1}, Lines: []Line{{"no gain", "x", 1, "none"}}}
+	places := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(r.ByTransform)) {
 		p := r.ByTransform[name].Paired
 		if p == nil || p.BlendedTTFTSpeedupMean == nil || p.WarmVsColdRougeLMean == nil {
@@ -369,11 +383,18 @@ func qualityChart(r *sembench.Result) Chart {
 		if ci := p.WarmVsColdRougeLMeanCI; ci != nil {
 			point.YLo, point.YHi = ci.Lo, ci.Hi
 		}
+		places[name] = len(c.Series)
 		c.Series = append(c.Series, Series{Name: words, Kind: "t" + strconv.Itoa(len(c.Series)%10), Shape: "intervals", Points: []Point{point}})
 	}
 	if len(c.Series) == 0 {
 		c.Empty = "no transform has both a speedup and answers of both arms"
 		return c
+	}
+	for _, p := range pairs {
+		name, _, _ := strings.Cut(p.transform, "@")
+		if at, known := places[name]; known && p.speedup != nil && p.agreement != nil {
+			c.Series[at].Points = append(c.Series[at].Points, Point{X: *p.speedup, Y: *p.agreement, Row: p.row})
+		}
 	}
 	c.X.Max = focus(c.Series)
 	if p := r.Paired; p != nil && p.NoiseFloor != nil && r.Calibration != nil {

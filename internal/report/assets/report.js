@@ -66,7 +66,7 @@ function series(chart, s) {
   const many = s.points.length > 1500;
   if (s.shape === 'step') return [{...base, type: 'line', step: 'end', symbol: 'none', lineStyle: {color: c, width: 2}, data: at}];
   if (s.shape === 'bars') return [{...base, type: 'bar', stack: 'all', barMaxWidth: 22, data: s.points.map(p => ({value: p.x, point: p})), label: {show: true, color: css('--card'), formatter: q => q.value || '', fontSize: 11.5}}];
-  const dots = {...base, type: 'scatter', symbol: symbolOf(s.kind), symbolSize: s.shape === 'intervals' ? 11 : many ? 4 : 9, itemStyle: {color: c, opacity: many ? 0.5 : 0.85, borderColor: css('--card'), borderWidth: many ? 0 : 1}, data: at, z: s.shape === 'intervals' ? 5 : 3, large: s.points.length > 5000, clip: s.shape !== 'intervals', cursor: 'pointer'};
+  const dots = {...base, type: 'scatter', symbol: symbolOf(s.kind), symbolSize: s.shape === 'intervals' ? (v, q) => q.data.point.row < 0 ? 12 : 6 : many ? 4 : 9, itemStyle: {color: c, opacity: many ? 0.5 : 0.85, borderColor: css('--card'), borderWidth: many ? 0 : 1}, data: at, z: s.shape === 'intervals' ? 5 : 3, large: s.points.length > 5000, clip: s.shape !== 'intervals', cursor: 'pointer'};
   if (s.shape !== 'intervals') return [dots];
   const bar = (lo, hi, place, size) => {
     const ends = [];
