@@ -140,13 +140,19 @@ function legend(chart, place, off) {
   }
 }
 const drawAll = () => data.charts.filter(c => !c.empty).forEach(draw);
+const redraw = () => data.charts.filter(c => drawn[c.id]).forEach(draw);
+// A chart is drawn when it comes near the screen: thousands of points cost time that a reader of the verdict should not pay.
+const near = new IntersectionObserver(seen => {
+  for (const e of seen) if (e.isIntersecting) { near.unobserve(e.target); draw(data.charts.find(c => c.id === e.target.dataset.chart)); }
+}, {rootMargin: '400px'});
 
 /* the table of rows */
 const shownColumns = [['item', 'item'], ['transform', 'transform'], ['arm', 'arm'], ['control', 'control'], ['tokens', 'prompt tokens'], ['ttft', 'TTFT'], ['cached', 'cached tokens'], ['semantic', 'semantic tokens'], ['mechanism', 'mechanism'], ['f1', 'F1'], ['excluded', 'excluded']];
 const numeric = new Set(['tokens', 'ttft', 'cached', 'semantic', 'f1']);
 const step = 200;
 let limit = step, order = null, ascending = true, selected = '';
-const haystack = data.rows.map((_, i) => ['item', 'transform', 'arm', 'control', 'mechanism', 'excluded', 'isolation', 'error', 'audit'].map(n => get(i, n)).join(' ').toLowerCase());
+let haystack; // made at the first search
+const searched = i => (haystack = haystack || data.rows.map((_, i) => ['item', 'transform', 'arm', 'control', 'mechanism', 'excluded', 'isolation', 'error', 'audit'].map(n => get(i, n)).join(' ').toLowerCase()))[i];
 const cell = (i, name) => { const v = get(i, name); return v === null ? unmeasured : name === 'ttft' ? ms(v) : name === 'f1' ? v.toFixed(3) : String(v).replaceAll('_', ' '); };
 const el = id => document.getElementById(id);
 function option(id, name) {
@@ -159,7 +165,7 @@ function table() {
   for (let i = 0; i < data.rows.length; i++) {
     if (arm && get(i, 'arm') !== arm || mechanism && get(i, 'mechanism') !== mechanism) continue;
     if (fate === 'excluded' && !get(i, 'excluded') || fate === 'kept' && get(i, 'excluded') || fate === 'control' && !get(i, 'control')) continue;
-    if (words.every(w => haystack[i].includes(w))) fits.push(i);
+    if (words.every(w => searched(i).includes(w))) fits.push(i);
   }
   if (order) fits.sort((a, b) => {
     const x = get(a, order), y = get(b, order);
@@ -268,11 +274,11 @@ addEventListener('keydown', e => { if (e.key === 'Escape') { quiet(); el('pair')
 /* light, dark, paper */
 const media = matchMedia('(prefers-color-scheme: dark)');
 const isDark = () => root.dataset.theme ? root.dataset.theme === 'dark' : media.matches;
-el('theme').onclick = () => { root.dataset.theme = isDark() ? 'light' : 'dark'; drawAll(); };
-media.addEventListener('change', drawAll);
+el('theme').onclick = () => { root.dataset.theme = isDark() ? 'light' : 'dark'; redraw(); };
+media.addEventListener('change', redraw);
 let before;
 addEventListener('beforeprint', () => { before = root.dataset.theme; root.dataset.theme = 'light'; drawAll(); });
-addEventListener('afterprint', () => { if (before) root.dataset.theme = before; else delete root.dataset.theme; drawAll(); });
+addEventListener('afterprint', () => { if (before) root.dataset.theme = before; else delete root.dataset.theme; redraw(); });
 addEventListener('resize', () => Object.values(drawn).forEach(c => c.resize()));
 
 option('by-arm', 'arm');
@@ -280,5 +286,5 @@ option('by-mechanism', 'mechanism');
 for (const id of ['filter', 'by-arm', 'by-mechanism', 'by-fate']) el(id).oninput = () => { limit = step; table(); };
 el('more').onclick = () => { limit += step; table(); };
 table();
-drawAll();
+for (const c of data.charts) { const figure = document.querySelector(`figure[data-chart="${c.id}"]`); if (figure && !c.empty) near.observe(figure); }
 root.dataset.ready = 'true';
