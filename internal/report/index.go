@@ -142,8 +142,11 @@ func trends(entries []Entry) []trend {
 		if len(dots) == 0 {
 			continue
 		}
+		if m.key == "hit_rate" {
+			lo, hi = 0, 1
+		}
 		if lo == hi {
-			lo, hi = lo-0.5, hi+0.5
+			lo, hi = lo-0.05, hi+0.05
 		}
 		y := func(v float64) float64 { return math.Round((8+(trendHeight-16)*(hi-v)/(hi-lo))*10) / 10 }
 		x := func(i int) float64 {
@@ -162,7 +165,11 @@ func trends(entries []Entry) []trend {
 				p.Words += fmt.Sprintf(" [%s, %s]", short(*d.ci.Lo), short(*d.ci.Hi))
 			}
 			t.Points = append(t.Points, p)
-			fmt.Fprintf(&path, "%s%.1f %.1f", map[bool]string{true: "M", false: "L"}[k == 0], p.X, p.Y)
+			step := "L"
+			if k == 0 || dots[k-1].at != d.at-1 || e.Before == nil || e.Before.Outcome == sembench.NotComparable {
+				step = "M" // runs that are not comparable are not joined
+			}
+			fmt.Fprintf(&path, "%s%.1f %.1f", step, p.X, p.Y)
 		}
 		t.Path = path.String()
 		out = append(out, t)

@@ -36,7 +36,7 @@ func Markdown(w io.Writer, in Input) error {
 			}
 			line("| %s | **%s** | %s | %s |", plain(l.Words), ratio(l.Value), interval(l.CI), first(l.N))
 		}
-		line("\nHit rate %s. Answers on hits fall %s below the noise floor. In no headline: %s.", percent(p.HitRate), decimal(p.RougeLDropVsFloor), plain(excluded(p)))
+		line("\nHit rate %s. Drop of answers on hits below the noise floor: %s. In no headline: %s.", percent(p.HitRate), decimal(p.RougeLDropVsFloor), plain(excluded(p)))
 	}
 	line("\n| rung | share | of | source |\n|---|---:|---:|---|")
 	for _, rung := range r.Ladder {
@@ -49,7 +49,7 @@ func Markdown(w io.Writer, in Input) error {
 		}
 		line("\n</details>")
 	}
-	line("\nRun `%s`, manifest `%.12s`, made by sembench %s.", strings.ReplaceAll(oneLine(r.Run.RunID), "`", "'"), hexOnly(r.Run.ManifestSHA256), plain(r.Run.SembenchVersion))
+	line("\nRun %s, manifest `%.12s`, made by sembench %s.", plain(r.Run.RunID), hexOnly(r.Run.ManifestSHA256), plain(r.Run.SembenchVersion))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

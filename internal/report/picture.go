@@ -45,7 +45,6 @@ func Picture(w io.Writer, c Chart, format string) error {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.Title, c.X.Title, c.Y.Title
 	p.Title.TextStyle.Font.Size, p.Title.Padding = 12, 6
-	p.Title.TextStyle.Font.Weight = 0
 	p.Legend.Top, p.Legend.TextStyle.Font.Size, p.Legend.Padding = true, 8, 1
 	p.Legend.ThumbnailWidth = font.Length(10)
 	p.Add(plotter.NewGrid())
@@ -56,14 +55,20 @@ func Picture(w io.Writer, c Chart, format string) error {
 	}
 	setAxis(&p.X, c.X)
 	setAxis(&p.Y, c.Y)
+	for _, style := range []*font.Font{&p.Title.TextStyle.Font, &p.X.Label.TextStyle.Font, &p.Y.Label.TextStyle.Font, &p.X.Tick.Label.Font, &p.Y.Tick.Label.Font, &p.Legend.TextStyle.Font} {
+		style.Variant = "Sans"
+	}
 	if err := addLines(p, c.Lines); err != nil {
 		return fmt.Errorf("drawing %s: %w", c.ID, err)
+	}
+	// Room above the points for the legend, which gonum draws over them.
+	if entries := float64(len(c.Series) + len(c.Lines)); p.Y.Scale != (plot.LogScale{}) {
+		p.Y.Max += (p.Y.Max - p.Y.Min) * min(0.03*entries, 0.35)
 	}
 	height := vg.Length(12) * vg.Centimeter
 	if n := len(c.Y.Categories); n > 12 {
 		height = vg.Length(n) * vg.Centimeter
 	}
-	// Room above the points for the legend.
 	to, err := p.WriterTo(18*vg.Centimeter, height, format)
 	if err != nil {
 		return fmt.Errorf("drawing %s: %w", c.ID, err)
