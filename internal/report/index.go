@@ -142,8 +142,11 @@ func trends(entries []Entry) []trend {
 		if len(dots) == 0 {
 			continue
 		}
-		if m.key == "hit_rate" {
+		switch m.key { // a rate and a time are seen against nothing at all
+		case "hit_rate":
 			lo, hi = 0, 1
+		case "ttft_cold_p50_ms":
+			lo = 0
 		}
 		if lo == hi {
 			lo, hi = lo-0.05, hi+0.05
