@@ -165,8 +165,9 @@ func settings(r *sembench.Result) []setting {
 
 // scale draws speedups side by side on one logarithmic axis.
 type scale struct {
-	Lines []scaleLine
-	Ticks []tick
+	Lines    []scaleLine
+	Ticks    []tick
+	Measured bool // any line has a value
 }
 
 type tick struct {
@@ -232,6 +233,7 @@ func (s *scale) place() {
 		if line.Value == nil {
 			continue
 		}
+		s.Measured = true
 		line.Mark = template.CSS(fmt.Sprintf("left:%.2f%%", at(*line.Value)))
 		if ci := line.CI; ci != nil && ci.Lo != nil && ci.Hi != nil {
 			line.Bar = template.CSS(fmt.Sprintf("left:%.2f%%;width:%.2f%%", at(*ci.Lo), at(*ci.Hi)-at(*ci.Lo)))

@@ -19,10 +19,8 @@ func Markdown(w io.Writer, in Input) error {
 	}
 	line("### %s sembench: %s%s", mark, s.Word, simulated)
 	line("\n%s\n", plain(s.Means))
-	if in.Verdict != nil {
-		for _, f := range in.Verdict.Failures {
-			line("- ❌ %s", plain(f))
-		}
+	for _, f := range s.Failures {
+		line("- ❌ %s", plain(f))
 	}
 	for _, c := range s.Cautions {
 		line("- %s", plain(c))
@@ -34,7 +32,11 @@ func Markdown(w io.Writer, in Input) error {
 				line("| %s | %s | | |", plain(l.Words), unmeasured)
 				continue
 			}
-			line("| %s | **%s** | %s | %s |", plain(l.Words), ratio(l.Value), interval(l.CI), first(l.N))
+			mark := "**" // numbers of a measurement that does not hold are struck out
+			if s.Unsound {
+				mark = "~~"
+			}
+			line("| %s | %s%s%s | %s | %s |", plain(l.Words), mark, ratio(l.Value), mark, interval(l.CI), first(l.N))
 		}
 		line("\nHit rate %s. Drop of answers on hits below the noise floor: %s. In no headline: %s.", percent(p.HitRate), decimal(p.RougeLDropVsFloor), plain(excluded(p)))
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -22,6 +23,7 @@ type pageData struct {
 	Strings []string `json:"strings"`
 	// Rows are arrays in the order of Columns; columns of texts hold places in Strings.
 	Columns []string `json:"columns"`
+	Texts   int      `json:"texts"` // how many of the columns are texts
 	Rows    [][]any  `json:"rows"`
 	// Outputs are cut; Full holds whole texts by row, of the pairs that matter most. Null: left out for size, or not kept.
 	Outputs []*string      `json:"outputs"`
@@ -30,12 +32,12 @@ type pageData struct {
 }
 
 // rowColumns name the values of a row in the page. The first texts are places in Strings.
-var rowColumns = []string{"item", "transform", "arm", "control", "mechanism", "excluded", "pair", "isolation", "audit", "attribution", "donors", "finish", "error", "band",
-	"tokens", "ttft", "cached", "external", "semantic", "primed", "blocks", "exact", "eligible", "f1", "pass", "leak", "wrong"}
+var rowColumns = []string{"item", "transform", "arm", "control", "mechanism", "excluded", "pair", "isolation", "audit", "attribution", "donors", "finish", "error", "band", "class",
+	"tokens", "ttft", "cached", "external", "semantic", "primed", "blocks", "exact", "eligible", "f1", "pass", "leak", "wrong", "speedup", "agreement"}
 
 func dataOf(in Input) pageData {
 	r := in.Result
-	data := pageData{Charts: Charts(in), Columns: rowColumns, Rows: [][]any{}, Outputs: []*string{}, Full: map[int]string{}}
+	data := pageData{Charts: Charts(in), Columns: rowColumns, Texts: slices.Index(rowColumns, "tokens"), Rows: [][]any{}, Outputs: []*string{}, Full: map[int]string{}}
 	places := map[string]int{}
 	place := func(s string) any {
 		at, ok := places[s]
@@ -54,9 +56,9 @@ func dataOf(in Input) pageData {
 		}
 		data.Rows = append(data.Rows, []any{
 			place(row.ItemID), place(row.Transform), place(text(row.Arm)), place(controlOf(row)), place(text(row.Mechanism)), place(excludedWhy(row)), place(text(row.PairID)),
-			place(text(row.Isolation)), place(kind), place(text(row.DonorAttribution)), place(strings.Join(row.DonorStatus, ", ")), place(text(row.FinishReason)), place(cut(text(row.Error), cutText)), place(text(row.LengthBand)),
+			place(text(row.Isolation)), place(kind), place(text(row.DonorAttribution)), place(strings.Join(row.DonorStatus, ", ")), place(text(row.FinishReason)), place(cut(text(row.Error), cutText)), place(text(row.LengthBand)), place(text(row.PairClass)),
 			row.PromptTokens, number(row.TTFTMS), integer(row.BackendConfirmedTokens), integer(row.ExternalConfirmedTokens), integer(row.SemanticConfirmedTokens), integer(row.StepPrimedTokens),
-			row.TotalBlocks, row.ExactHitBlocks, integer(row.SemanticEligibleBlocks), number(row.QualityF1), flag(row.QualityPass), flag(row.Leak), integer(row.WrongReuseTokens)})
+			row.TotalBlocks, row.ExactHitBlocks, integer(row.SemanticEligibleBlocks), number(row.QualityF1), flag(row.QualityPass), flag(row.Leak), integer(row.WrongReuseTokens), number(row.TTFTSpeedup), number(row.WarmVsColdRougeL)})
 		if row.OutputText == nil {
 			data.Outputs = append(data.Outputs, nil)
 			continue

@@ -16,6 +16,8 @@ type standing struct {
 	Means string
 	// Unsound: the measurement itself is in doubt, so that its numbers are not to be quoted.
 	Unsound bool
+	// Failures are the verdict's, causes before what follows from them.
+	Failures []string
 	// Cautions are what a reader of the first screen alone would otherwise get wrong.
 	Cautions []string
 }
@@ -28,6 +30,7 @@ func standingOf(in Input) standing {
 	s := standing{Word: "NO VERDICT", Class: "none", Means: "Nothing was gated: these are observations without a judgement."}
 	if v := in.Verdict; v != nil {
 		s = standingOfVerdict(v)
+		s.Failures = causesFirst(v)
 	}
 	if p := in.Result.Paired; p != nil && !p.Valid {
 		s.Unsound = true
@@ -67,6 +70,26 @@ func standingOfVerdict(v *sembench.Verdict) standing {
 	return standing{Word: "FAIL", Class: "fail", Unsound: true, Means: "The verdict failed outside its gates."}
 }
 
+// consequences are gates that fail because something else did.
+var consequences = []string{"measurement_valid", "pairs_valid", "require-contamination-check"}
+
+// causesFirst puts failed checks of the measurement first and what merely follows last: a reader starts at the top.
+func causesFirst(v *sembench.Verdict) []string {
+	rank := func(failure string) int {
+		name, _, _ := strings.Cut(failure, ":")
+		switch {
+		case slices.Contains(consequences, name):
+			return 2
+		case slices.ContainsFunc(v.Gates, func(g sembench.GateResult) bool {
+			return g.Name == name && strings.HasPrefix(g.Metric, "checks.")
+		}):
+			return 0
+		}
+		return 1
+	}
+	return slices.SortedStableFunc(slices.Values(v.Failures), func(a, b string) int { return rank(a) - rank(b) })
+}
+
 func asksForSpeed(v *sembench.Verdict) bool {
 	return slices.ContainsFunc(v.Gates, func(g sembench.GateResult) bool { return g.Name == "min-blended-ttft-speedup" })
 }
@@ -81,7 +104,7 @@ func cautions(in Input) []string {
 	if p == nil {
 		return out
 	}
-	if p.InvalidReason != nil {
+	if p.InvalidReason != nil && (v == nil || v.Passed) {
 		add("Not valid: %s.", *p.InvalidReason)
 	}
 	if lost := p.PairsTotal - p.PairsUsed - p.NegativeControlPairs - p.WrongReusePairs; lost > 0 {

@@ -4,7 +4,7 @@ const data = JSON.parse(document.getElementById('data').textContent);
 const root = document.documentElement;
 const css = name => getComputedStyle(root).getPropertyValue(name).trim();
 const col = Object.fromEntries(data.columns.map((name, i) => [name, i]));
-const texts = 14; // the first columns are places in data.strings
+const texts = data.texts; // the first columns are places in data.strings
 const get = (row, name) => { const v = data.rows[row][col[name]]; return col[name] < texts ? data.strings[v] : v; };
 const unmeasured = 'not measured';
 const ms = v => v === null ? unmeasured : v.toFixed(1) + ' ms';
@@ -152,8 +152,8 @@ const numeric = new Set(['tokens', 'ttft', 'cached', 'semantic', 'f1']);
 const step = 200;
 let limit = step, order = null, ascending = true, selected = '';
 let haystack; // made at the first search
-const searched = i => (haystack = haystack || data.rows.map((_, i) => ['item', 'transform', 'arm', 'control', 'mechanism', 'excluded', 'isolation', 'error', 'audit'].map(n => get(i, n)).join(' ').toLowerCase()))[i];
-const cell = (i, name) => { const v = get(i, name); return v === null ? unmeasured : name === 'ttft' ? ms(v) : name === 'f1' ? v.toFixed(3) : String(v).replaceAll('_', ' '); };
+const searched = i => (haystack = haystack || data.rows.map((_, i) => ['item', 'transform', 'arm', 'control', 'mechanism', 'excluded', 'class', 'isolation', 'error', 'audit'].map(n => get(i, n)).join(' ').toLowerCase()))[i];
+const cell = (i, name) => { const v = get(i, name); return v === null ? unmeasured : name === 'ttft' ? ms(v) : name === 'speedup' ? v.toFixed(2) + 'x' : name === 'f1' || name === 'agreement' ? v.toFixed(3) : String(v).replaceAll('_', ' '); };
 const el = id => document.getElementById(id);
 function option(id, name) {
   const values = [...new Set(data.rows.map((_, i) => get(i, name)))].filter(Boolean).sort();
@@ -200,7 +200,7 @@ function table() {
 
 /* one pair side by side */
 const armOrder = ['cold', 'warm', 'exact', 'sham', 'aa'];
-const facts = [['ttft', 'TTFT'], ['tokens', 'prompt tokens'], ['cached', 'cached tokens, says the engine'], ['external', 'external tokens'], ['semantic', 'proven semantic tokens'], ['primed', 'primed by the probe'], ['mechanism', 'mechanism'], ['isolation', 'isolation'], ['audit', 'audit'], ['attribution', 'donor attribution'], ['donors', 'donors'], ['f1', 'F1 against references'], ['pass', 'answer passes'], ['leak', "states the donor's fact"], ['wrong', 'wrongly reused tokens'], ['finish', 'finish'], ['excluded', 'excluded because'], ['error', 'error']];
+const facts = [['class', 'became'], ['ttft', 'TTFT'], ['speedup', 'cold / warm'], ['agreement', 'ROUGE-L, warm against cold'], ['tokens', 'prompt tokens'], ['cached', 'cached tokens, says the engine'], ['external', 'external tokens'], ['semantic', 'proven semantic tokens'], ['primed', 'primed by the probe'], ['mechanism', 'mechanism'], ['isolation', 'isolation'], ['audit', 'audit'], ['attribution', 'donor attribution'], ['donors', 'donors'], ['f1', 'F1 against references'], ['pass', 'answer passes'], ['leak', "states the donor's fact"], ['wrong', 'wrongly reused tokens'], ['finish', 'finish'], ['excluded', 'excluded because'], ['error', 'error']];
 function outputOf(i, whole) { return whole && data.full[i] !== undefined ? data.full[i] : data.outputs[i]; }
 function show(row, scroll) {
   const pair = get(row, 'pair'), place = el('pair');
