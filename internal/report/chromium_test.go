@@ -186,7 +186,7 @@ func TestLargePage(t *testing.T) {
 }
 
 // slower is how much a machine that runs other tests at the same time may take longer.
-const slower = 2.0
+const slower = 4.0
 
 // many is a result of n items with three arms each, by hand: every fourth is a control.
 func many(n int, planted string) Input {
