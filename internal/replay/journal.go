@@ -216,47 +216,51 @@ func (j *Journal) unfinished(o sembench.Observation) bool {
 func (j *Journal) supersede(again func(o sembench.Observation) bool) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	old, err := os.Open(j.path)
-	if err != nil {
-		return fmt.Errorf("superseding lines: %w", err)
-	}
-	defer old.Close()
 	if j.resume > 0 {
 		if j.head.Extra == nil {
 			j.head.Extra = sembench.Extra{}
 		}
 		j.head.Extra[resumesKey] = json.Number(fmt.Sprint(j.resume))
 	}
-	done := map[string]map[string]bool{}
-	err = sembench.WriteFile(j.path, func(w io.Writer) error {
-		_, lines, err := sembench.ReadJournal(old, j.path)
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(append(sembench.Marshal(j.head), '\n')); err != nil {
-			return err
-		}
-		fresh := Journal{done: done, canary: map[string]bool{}}
-		for o, err := range lines {
-			if err != nil {
-				return err
-			}
-			o.Superseded = o.Superseded || again(o)
-			fresh.note(o)
-			if _, err := w.Write(append(sembench.Marshal(o), '\n')); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	// Closed while it is replaced: not every system renames over an open file.
+	if err := j.file.Close(); err != nil {
+		return fmt.Errorf("superseding lines: %w", err)
+	}
+	fresh := Journal{head: j.head, path: j.path, done: map[string]map[string]bool{}, canary: map[string]bool{}}
+	if err := sembench.WriteFile(j.path, func(w io.Writer) error { return fresh.copyMarked(w, again) }); err != nil {
 		return fmt.Errorf("superseding lines: %w", err)
 	}
 	file, err := os.OpenFile(j.path, os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("superseding lines: %w", err)
 	}
-	j.file.Close()
-	j.file, j.done = file, done
+	j.file, j.done = file, fresh.done
+	return nil
+}
+
+// copyMarked writes j's head and its file's lines, marked where again is true, and notes them in j.
+func (j *Journal) copyMarked(w io.Writer, again func(o sembench.Observation) bool) error {
+	old, err := os.Open(j.path)
+	if err != nil {
+		return err
+	}
+	defer old.Close()
+	_, lines, err := sembench.ReadJournal(old, j.path)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(append(sembench.Marshal(j.head), '\n')); err != nil {
+		return err
+	}
+	for o, err := range lines {
+		if err != nil {
+			return err
+		}
+		o.Superseded = o.Superseded || again(o)
+		j.note(o)
+		if _, err := w.Write(append(sembench.Marshal(o), '\n')); err != nil {
+			return err
+		}
+	}
 	return nil
 }

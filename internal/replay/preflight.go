@@ -186,7 +186,7 @@ func (f *flight) readModels(list []any) error {
 		if f.cfg.Model == "" && len(list) == 1 {
 			f.cfg.Model, f.report.Model = id, id
 		}
-		if id != f.cfg.Model {
+		if id != f.cfg.Model && id != f.cfg.Model+":latest" { // Ollama's short name
 			continue
 		}
 		found = true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -143,7 +144,7 @@ func (r *runner) prepare(ctx context.Context, todo []pairPlan) {
 // bases are the engines of this run.
 func (r *runner) bases() []string {
 	list := []string{r.cfg.BaseURL}
-	if r.cfg.ExactBaseURL != "" && r.cfg.ExactBaseURL != r.cfg.BaseURL && r.phase != phaseCalibration {
+	if r.cfg.ExactBaseURL != "" && r.cfg.ExactBaseURL != r.cfg.BaseURL && slices.Contains(r.cfg.Arms, sembench.ArmExact) {
 		list = append(list, r.cfg.ExactBaseURL)
 	}
 	return list
