@@ -101,8 +101,15 @@ func SHA256(b []byte) string {
 }
 
 // WriteFile gives path its final name only when all of it is on disk: it writes beside it, syncs and
-// renames. Missing folders are made. On an error nothing of that name is left or changed.
+// renames. Missing folders are made. On an error nothing of that name is left or changed. A link is followed; a device or
+// pipe is written to as it is, never replaced.
 func WriteFile(path string, write func(io.Writer) error) (err error) {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return writeThrough(path, write)
+	}
 	folder := filepath.Dir(path)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
@@ -135,6 +142,19 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 		return err
 	}
 	return os.Rename(file.Name(), path)
+}
+
+// writeThrough writes to what is no regular file.
+func writeThrough(path string, write func(io.Writer) error) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	out := bufio.NewWriterSize(file, 1<<16)
+	if err := errors.Join(write(out), out.Flush(), file.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
 }
 
 // WriteDocument writes a record as an indented document (see MarshalIndent), atomically.

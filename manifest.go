@@ -117,7 +117,12 @@ func (it Item) problems() (found FieldErrors) {
 	check(it.Dataset == "", "dataset", "is missing or empty")
 	check(it.SourceID == "", "source_id", "is missing or empty")
 	check(it.Transform == "", "transform", "is missing or empty")
-	check(it.RecipientPrompt == "", "recipient_prompt", "is missing or empty: nothing would be measured")
+	check(strings.TrimSpace(it.RecipientPrompt) == "", "recipient_prompt", "is missing or empty: nothing would be measured")
+	check(badChat(it.Metadata), "metadata.messages", `is no chat: want a list of objects like {"role": "user", "content": "…"}`)
+	if limit, given := it.Metadata["max_tokens"]; given && limit != nil {
+		n := it.Int("max_tokens")
+		check(n == nil || *n < 1, "metadata.max_tokens", "is no number of tokens: want 1 or more")
+	}
 	check(it.BenchmarkVersion != ManifestVersion && it.BenchmarkVersion != "1" && it.BenchmarkVersion != "",
 		"benchmark_version", fmt.Sprintf("is %q, want %q", it.BenchmarkVersion, ManifestVersion))
 	seen := map[string]bool{}
@@ -125,10 +130,41 @@ func (it Item) problems() (found FieldErrors) {
 		path := fmt.Sprintf("donor_prompts[%d].", i)
 		check(d.DonorID == "", path+"donor_id", "is missing or empty")
 		check(d.Text == "", path+"text", "is missing or empty")
+		check(badChat(d.Metadata), path+"metadata.messages", "is no chat: want a list of objects")
 		check(d.DonorID != "" && seen[d.DonorID], path+"donor_id", fmt.Sprintf("repeats %q", d.DonorID))
 		seen[d.DonorID] = true
 	}
 	return found
+}
+
+// badChat tells that metadata.messages is there and is no list of message objects.
+func badChat(metadata map[string]any) bool {
+	given, ok := metadata["messages"]
+	if !ok || given == nil {
+		return false
+	}
+	list, ok := given.([]any)
+	for _, m := range list {
+		message, isObject := m.(map[string]any)
+		_, named := message["role"].(string)
+		ok = ok && isObject && named
+	}
+	return !ok
+}
+
+// DonorItems are the ids of earlier items in the stream that seed this one (metadata donor_item_id, donor_item_ids).
+func (it Item) DonorItems() []string {
+	var ids []string
+	if id := it.Text("donor_item_id"); id != "" {
+		ids = append(ids, id)
+	}
+	list, _ := it.Metadata["donor_item_ids"].([]any)
+	for _, member := range list {
+		if id, ok := member.(string); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // ReadManifest yields items in order. A bad line yields an error that names file, line and field, and reading goes
@@ -136,7 +172,9 @@ func (it Item) problems() (found FieldErrors) {
 func ReadManifest(r io.Reader, name string) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		seen := map[string]int{}
+		empty := true
 		for line, err := range Lines(r) {
+			empty = false
 			var it Item
 			if err == nil {
 				it, err = parseItem(line, seen)
@@ -145,7 +183,7 @@ func ReadManifest(r io.Reader, name string) iter.Seq2[Item, error] {
 				return
 			}
 		}
-		if len(seen) == 0 {
+		if empty {
 			yield(Item{}, fmt.Errorf("reading %s: no item in it: want one JSON object a line", name))
 		}
 	}
@@ -161,6 +199,11 @@ func parseItem(line Line, seen map[string]int) (it Item, err error) {
 	found := it.problems()
 	if first, twice := seen[it.ItemID]; twice {
 		found = append(found, &FieldError{"item_id", fmt.Sprintf("repeats %q of line %d: ids must be unique", it.ItemID, first)})
+	}
+	for _, id := range it.DonorItems() {
+		if _, earlier := seen[id]; !earlier {
+			found = append(found, &FieldError{"metadata.donor_item_id", fmt.Sprintf("names %q, which is no earlier item", id)})
+		}
 	}
 	seen[it.ItemID] = line.Number
 	return it, found.orNil()

@@ -2,7 +2,11 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"net/url"
+	"os"
 	"slices"
+	"strings"
 
 	"sembench"
 	"sembench/internal/judge"
@@ -10,6 +14,26 @@ import (
 	"sembench/internal/scenario"
 	"sembench/internal/sim"
 )
+
+// checkAddresses refuses addresses with credentials in them: they would stand in files and messages.
+func checkAddresses(s *scenario.Scenario) error {
+	addresses := map[string][]string{
+		"base-url": {s.BaseURL}, "gateway-url": {s.GatewayURL}, "donor-url": {s.DonorURL}, "exact-arm": {s.ExactArm}, "worker-url": s.WorkerURL,
+		"metrics-url": {s.MetricsURL}, "reset-url": s.ResetURL,
+	}
+	for _, flag := range slices.Sorted(maps.Keys(addresses)) {
+		for _, address := range addresses[flag] {
+			u, err := url.Parse(address)
+			if err != nil {
+				return usage(fmt.Errorf("--%s is no address", flag), "want http://host:port")
+			}
+			if u.User != nil || u.RawQuery != "" && flag != "reset-url" {
+				return usage(fmt.Errorf("--%s holds a user, password or query, which would be written down", flag), "give a key with --api-key-env NAME, or another secret with --header")
+			}
+		}
+	}
+	return nil
+}
 
 // checkSettings refuses every setting that a later step of a run would refuse, before anything is built, sent or written.
 func checkSettings(s *scenario.Scenario) error {
@@ -25,6 +49,37 @@ func checkSettings(s *scenario.Scenario) error {
 	}
 	if s.Level <= 0 || s.Level >= 1 {
 		return usage(fmt.Errorf("--level is %v", s.Level), "want a confidence between 0 and 1, like 0.95")
+	}
+	if err := checkAddresses(s); err != nil {
+		return err
+	}
+	if s.APIKeyEnv != "" && os.Getenv(s.APIKeyEnv) == "" {
+		return usage(fmt.Errorf("--api-key-env %s is not set", s.APIKeyEnv), "export it, or name another variable")
+	}
+	for _, choice := range []struct {
+		flag, value string
+		of          []string
+	}{
+		{"salt", s.Salt, []string{"auto", "cache_salt", "text"}}, {"connector-kind", s.ConnectorKind, []string{"", "semantic"}},
+		{"include-text", s.IncludeText, []string{"none", "hash", "full"}},
+	} {
+		if !slices.Contains(choice.of, choice.value) {
+			return usage(fmt.Errorf("--%s is %q", choice.flag, choice.value), "want one of: "+strings.TrimPrefix(strings.Join(choice.of, ", "), ", "))
+		}
+	}
+	if s.TimeoutSeconds <= 0 {
+		return usage(fmt.Errorf("--timeout-seconds is %v", s.TimeoutSeconds), "want more than 0")
+	}
+	if s.QualityThreshold > 1 {
+		return usage(fmt.Errorf("--quality-threshold is %v", s.QualityThreshold), "want a share between 0 and 1")
+	}
+	for flag, path := range map[string]string{"engine-log": s.EngineLog, "connector-audit": s.ConnectorAudit, "noise-floor-calibration": s.NoiseFloorFile} {
+		if path == "" {
+			continue
+		}
+		if _, err := os.Stat(path); err != nil {
+			return usage(fmt.Errorf("--%s: %w", flag, err), "nothing was sent; the engine must be writing it before the run begins")
+		}
 	}
 	if s.Resamples < 100 {
 		return usage(fmt.Errorf("--resamples is %d", s.Resamples), "want 100 or more: fewer make no interval")

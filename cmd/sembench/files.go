@@ -62,7 +62,7 @@ func loadManifest(c *cobra.Command, path string) ([]sembench.Item, string, error
 	defer in.Close()
 	items, digest, err := sembench.LoadManifest(in, path)
 	if err != nil {
-		return nil, "", usage(err, "nothing was sent; formats.md section 1 lists the fields")
+		return nil, "", usage(err, "nothing was sent; schemas/manifest.schema.json lists the fields, and sembench build --from FILE makes a manifest")
 	}
 	return items, digest, nil
 }
@@ -83,6 +83,9 @@ func settings(c *cobra.Command, names ...string) *scenario.Scenario {
 	s.Bind(c.Flags(), names...)
 	config := c.Flags().String("config", "", "settings file (default: sembench.yaml in this folder, if there is one)")
 	c.PreRunE = func(c *cobra.Command, args []string) error {
+		if err := refuseOverwrite(s, args); err != nil {
+			return err
+		}
 		path := *config
 		if path == "" {
 			if _, err := os.Stat("sembench.yaml"); err != nil {

@@ -43,7 +43,15 @@ salt honoured, what is its first event. Names the server flag where evidence is 
 				fmt.Fprintf(c.OutOrStdout(), "%-34shint: %s\n", "", check.Hint)
 			}
 		}
-		return endpointError(failed)
+		if failed != nil {
+			return endpointError(failed)
+		}
+		for _, check := range flight.Checks {
+			if check.Outcome == "fail" {
+				return endpoint(fmt.Errorf("checking %s: %s: %s", flight.Endpoint, check.Name, check.Detail), check.Hint)
+			}
+		}
+		return nil
 	}
 	return c
 }

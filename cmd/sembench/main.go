@@ -21,7 +21,14 @@ func main() {
 		<-ctx.Done()
 		stop()
 	}()
-	code := exit(os.Stderr, command().ExecuteContext(ctx))
+	out := &checked{to: os.Stdout}
+	root := command()
+	root.SetOut(out)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = out.failed()
+	}
+	code := exit(os.Stderr, interrupted(ctx, err))
 	stop()
 	os.Exit(code)
 }

@@ -8,8 +8,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,11 +68,17 @@ func (p *protocol) begin() (err error) {
 	if p.runID == "" {
 		p.runID = newRunID(time.Now())
 	}
+	if !plainName.MatchString(p.runID) {
+		return usage(fmt.Errorf("--run-id is %q", p.runID), "want letters, digits, '.', '_' and '-'")
+	}
 	p.settings, p.configSHA = p.s.Effective(), p.s.SHA256()
 	if p.dir, err = openRunDir(p.s.Output, p.runID, p.s.Resume); err != nil {
 		return err
 	}
 	if p.s.Resume {
+		if err := p.sameSettings(); err != nil {
+			return err
+		}
 		return p.takeUp()
 	}
 	if err := writeManifest(p.c, p.dir.manifest(), p.items); err != nil {
@@ -86,6 +94,9 @@ func (p *protocol) begin() (err error) {
 	p.manifestSHA = sembench.SHA256(text)
 	return nil
 }
+
+// plainName is what a run may be called: its name becomes a folder's.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
 
 // load gives the items of --manifest, of --from, or of the built-in profile.
 func (p *protocol) load() ([]sembench.Item, error) {
@@ -116,6 +127,30 @@ func (p *protocol) takeUp() (err error) {
 		p.runID = head.RunID
 	}
 	return nil
+}
+
+// sameSettings refuses to go on with a run under other settings, by the names of those that differ, before anything is sent or written.
+func (p *protocol) sameSettings() error {
+	file, err := os.Open(p.dir.config())
+	if err != nil {
+		return usage(fmt.Errorf("reading the run's settings: %w", err), "")
+	}
+	defer file.Close()
+	before := scenario.Default()
+	if err := before.Read(file, p.dir.config(), func(string) bool { return false }); err != nil {
+		return usage(err, "")
+	}
+	if before.SHA256() == p.configSHA {
+		return nil
+	}
+	was, differ := before.Effective(), []string{}
+	for name, value := range p.settings {
+		if old := was[name]; !bytes.Equal(sembench.AppendJSON(nil, old, 0), sembench.AppendJSON(nil, value, 0)) {
+			differ = append(differ, fmt.Sprintf("%s was %s, is %s", name, sembench.AppendJSON(nil, old, 0), sembench.AppendJSON(nil, value, 0)))
+		}
+	}
+	slices.Sort(differ)
+	return usage(fmt.Errorf("resuming %s under another configuration: %s", p.dir, strings.Join(differ, "; ")), "resume with the flags of the first start, or begin a new run")
 }
 
 // countOffline writes the rows that say what could be reused.

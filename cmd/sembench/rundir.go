@@ -45,14 +45,41 @@ func openRunDir(output, runID string, resume bool) (runDir, error) {
 	switch {
 	case resume && errors.Is(err, fs.ErrNotExist):
 		return d, usage(fmt.Errorf("resuming: %s holds no run", d), "give the folder of the interrupted run with --output")
-	case !resume && err == nil:
+	case !resume && d.measured():
 		return d, usage(fmt.Errorf("%s holds a run already", d), "choose another --output, or go on with it: --resume")
 	}
 	if err := os.MkdirAll(d.file("raw"), 0o755); err != nil {
 		return d, usage(err, "")
 	}
-	return d, nil
+	return d, d.claim()
 }
+
+// measured tells that something was sent for the run in this folder. What ended before, at its pre-flight say, is begun anew.
+func (d runDir) measured() bool {
+	for _, path := range []string{d.observations(), d.calibrationJournal(), d.result()} {
+		if _, err := os.Stat(path); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// claim makes this process the only one that writes into the folder, until it ends.
+func (d runDir) claim() error {
+	file, err := os.OpenFile(d.file("raw/lock"), os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return usage(err, "")
+	}
+	if err := lock(file); err != nil {
+		file.Close()
+		return usage(fmt.Errorf("another sembench is writing into %s", d), "wait until it ends, or choose another --output")
+	}
+	claimed = append(claimed, file)
+	return nil
+}
+
+// claimed keeps the locks of this process open: the system releases them when it ends.
+var claimed []*os.File
 
 // readJournal reads a whole journal. Missing is no observation yet.
 func readJournal(path string) (*sembench.JournalHead, []sembench.Observation, error) {

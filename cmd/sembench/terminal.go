@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -59,6 +60,15 @@ func exit(w io.Writer, err error) int {
 		fmt.Fprintf(w, "hint: %s\n", hint)
 	}
 	return code
+}
+
+// interrupted gives a command that a signal ended early its own exit code: nothing is wrong with its input or its server.
+func interrupted(ctx context.Context, err error) error {
+	var f *failure
+	if err == nil || ctx.Err() == nil || errors.As(err, &f) && f.code == exitInvalid {
+		return err
+	}
+	return invalid(errors.New("interrupted before there was anything to judge"), "start it again; a run directory that was begun is taken up with --resume")
 }
 
 // note tells a person something on standard error.

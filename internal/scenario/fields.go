@@ -123,11 +123,17 @@ func (f *setting) Set(text string) error {
 		if err != nil {
 			return fmt.Errorf("want a whole number, got %q", text)
 		}
+		if n < 0 && f.name != "seed" {
+			return fmt.Errorf("want 0 or more, got %d", n)
+		}
 		f.value.SetInt(n)
 	case float64:
 		x, err := number(text)
 		if err != nil {
 			return err
+		}
+		if x < 0 {
+			return fmt.Errorf("want 0 or more, got %v", x)
 		}
 		f.value.SetFloat(x)
 	case *float64:

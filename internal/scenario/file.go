@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -53,6 +55,9 @@ func (f *setting) read(value *yaml.Node) error {
 	switch {
 	case value.Tag == "!!null":
 		f.value.SetZero()
+		if f.def != "" {
+			return f.Set(f.def)
+		}
 		return nil
 	case value.Kind == yaml.ScalarNode:
 		return f.Set(value.Value)
@@ -75,7 +80,7 @@ func (f *setting) read(value *yaml.Node) error {
 
 // suggest names the setting whose spelling is nearest, if one is near.
 func (s *Scenario) suggest(wrong string) string {
-	best, nearest := "", 3
+	best, nearest := "", min(3, len(wrong)/2)
 	for _, f := range s.settings() {
 		if d := distance(wrong, f.name); d < nearest {
 			best, nearest = f.name, d
@@ -122,11 +127,53 @@ func (s *Scenario) Effective() map[string]any {
 			out[f.name] = members(v)
 		case int64:
 			out[f.name] = int(v)
+		case string:
+			out[f.name] = v
+			if f.name == "extra-body" {
+				out[f.name] = redacted(v)
+			}
 		default:
 			out[f.name] = v
 		}
 	}
 	return out
+}
+
+// secretKey recognises names whose values must be in no file.
+var secretKey = regexp.MustCompile(`(?i)(key|token|secret|password|passwd|authorization|credential)s?$`)
+
+// redactedMark begins what stands for a secret: a part of its hash, so that equal settings stay equal.
+const redactedMark = "redacted:"
+
+// redacted is a JSON object with the values of secret-looking keys replaced; other text is left as it is.
+func redacted(body string) string {
+	tree, err := sembench.ParseJSON([]byte(body))
+	if err != nil {
+		return body
+	}
+	return string(sembench.AppendJSON(nil, redactTree(tree, false), 0))
+}
+
+func redactTree(tree any, secret bool) any {
+	switch v := tree.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for key, value := range v {
+			out[key] = redactTree(value, secret || secretKey.MatchString(key))
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, value := range v {
+			out[i] = redactTree(value, secret)
+		}
+		return out
+	case string:
+		if secret && !strings.HasPrefix(v, redactedMark) {
+			return redactedMark + sembench.SHA256([]byte(v))[:12]
+		}
+	}
+	return tree
 }
 
 func members[T any](list []T) []any {

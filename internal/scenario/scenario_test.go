@@ -33,7 +33,7 @@ func TestYAMLRoundTrip(t *testing.T) {
 		for _, f := range s.settings() {
 			text := map[reflect.Kind]string{
 				reflect.Bool: fmt.Sprint(r.IntN(2) == 0), reflect.Int: fmt.Sprint(r.IntN(1000)), reflect.Int64: fmt.Sprint(r.Int64()),
-				reflect.Float64: fmt.Sprint(r.NormFloat64()), reflect.Pointer: fmt.Sprint(r.Float64()),
+				reflect.Float64: fmt.Sprint(r.ExpFloat64()), reflect.Pointer: fmt.Sprint(r.Float64()),
 				reflect.String: []string{"", "x: y # z", "naïve\t\"q\"", "- 1", "null", "exec:run a,b"}[r.IntN(6)],
 			}[f.value.Kind()]
 			if f.value.Kind() == reflect.Slice {
@@ -88,6 +88,8 @@ func TestBadFile(t *testing.T) {
 		{"- a\n", `reading s.yaml: line 1: want keys and values, like block-size: 16`},
 		{"level: .nan\n", `reading s.yaml: line 1: level: want a finite number, got ".nan"`},
 		{"model: [a]\n", `reading s.yaml: line 1: model: want one plain value`},
+		{"block-size: -4\n", `reading s.yaml: line 1: block-size: want 0 or more, got -4`},
+		{"x: 1\n", `reading s.yaml: line 1: unknown key "x"`},
 		{"", ""},
 	} {
 		got := ""
@@ -114,6 +116,28 @@ func TestPrecedence(t *testing.T) {
 	}
 	if s.Seed != 9 || s.BlockSize != 32 || len(s.Planner) != 2 || len(s.ResetURL) != 2 || s.ResetURL[0] != "http://a/?x=1,2" || *s.MinBlendedSpeedup != 1.5 || s.Paired {
 		t.Errorf("got seed %d, block size %d, planners %q, resets %q, gate %v, paired %v", s.Seed, s.BlockSize, s.Planner, s.ResetURL, *s.MinBlendedSpeedup, s.Paired)
+	}
+}
+
+// What looks like a secret in extra-body is in no file; the configuration read back has the same hash.
+func TestSecretsAreRedacted(t *testing.T) {
+	s := Default()
+	s.ExtraBody = `{"top_k": 1, "nested": {"api_key": "sk-1", "auth_token": ["sk-2"]}}`
+	var file bytes.Buffer
+	if err := s.WriteYAML(&file); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(file.String(), "sk-") || !strings.Contains(file.String(), "top_k") {
+		t.Errorf("the file holds\n%s", file.String())
+	}
+	back := Default()
+	if err := back.Read(&file, "c", none); err != nil || back.SHA256() != s.SHA256() {
+		t.Errorf("read back: %v, hash %s, was %s", err, back.SHA256(), s.SHA256())
+	}
+	other := Default()
+	other.ExtraBody = strings.ReplaceAll(s.ExtraBody, "sk-1", "sk-3")
+	if other.SHA256() == s.SHA256() {
+		t.Error("another secret has the same hash")
 	}
 }
 

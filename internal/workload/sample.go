@@ -34,7 +34,8 @@ func Sample(items []sembench.Item, n int, seed uint64) []sembench.Item {
 		strata[name] = shuffled(drawsFor(seed, "sample", name), strata[name])
 	}
 	s := sampler{items: items, sources: map[string]bool{}}
-	for left := min(leastControls, controls, n); left > 0; {
+	// A sample too small for eight controls and something to compare them with is half controls.
+	for left := min(leastControls, controls, max(n/2, n-2)); left > 0; {
 		for _, name := range names {
 			if list := strata[name]; left > 0 && len(list) > 0 && items[list[0]].NegativeControl {
 				strata[name] = s.take(list)
