@@ -27,7 +27,7 @@ func tally(items []sembench.Item) map[string]int {
 	return n
 }
 
-// Expected counts by hand: controls first take min(8, have, n), the rest is dealt to the smallest strata.
+// Expected counts by hand: controls first take min(8, have, max(n/2, n-2)), the rest is dealt to the smallest strata.
 func TestSampleIsStratified(t *testing.T) {
 	for _, c := range []struct {
 		have map[string]int
@@ -37,7 +37,7 @@ func TestSampleIsStratified(t *testing.T) {
 		{map[string]int{"a@1": 20, "a@2": 20, "b": 40, "c": 40, "negative_control": 40}, 24, map[string]int{"a": 6, "b": 5, "c": 5, "negative_control": 8}},
 		{map[string]int{"a@1": 20, "b": 40, "negative_control": 3}, 9, map[string]int{"a": 3, "b": 3, "negative_control": 3}},
 		{map[string]int{"a@1": 2, "b": 40, "c": 1}, 10, map[string]int{"a": 2, "b": 7, "c": 1}},
-		{map[string]int{"b": 9, "negative_control": 40}, 4, map[string]int{"negative_control": 4}},
+		{map[string]int{"b": 9, "negative_control": 40}, 4, map[string]int{"b": 2, "negative_control": 2}},
 		{map[string]int{"b": 9}, 0, map[string]int{}},
 		{map[string]int{"b": 9}, 100, map[string]int{"b": 9}},
 	} {
