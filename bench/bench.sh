@@ -24,10 +24,8 @@ if [ -z "$python" ]; then
 fi
 export SEMBENCH_SEMBLEND_PYTHON=$python PYTHONHASHSEED=0
 tokens=100000000 megabytes=2048 seconds=2s
-stream='BenchmarkStream$'
 if [ "$quick" = quick ]; then
 	tokens=10000000 megabytes=256 seconds=0.3s
-	stream='BenchmarkStream$/10M'
 fi
 bench() { # bench PACKAGE PATTERN CORES
 	say "$1 $2"
@@ -35,9 +33,6 @@ bench() { # bench PACKAGE PATTERN CORES
 }
 bench block 'BenchmarkIndex$' 1
 bench plan 'BenchmarkSpanPool$|BenchmarkItemPool$' 1
-seconds=1x
-bench plan "$stream" 2
-[ "$quick" = quick ] || seconds=1s
 bench token 'BenchmarkEncode$|BenchmarkEncodeExpression$' 1
 bench stat . 1
 say "memory over $tokens tokens, planners beside the Python package"
