@@ -27,14 +27,14 @@ tokens=100000000 megabytes=2048 seconds=2s
 if [ "$quick" = quick ]; then
 	tokens=10000000 megabytes=256 seconds=0.3s
 fi
-bench() { # bench PACKAGE PATTERN CORES
+bench() { # bench PACKAGE PATTERN CORES [TURNS]
 	say "$1 $2"
-	go test -run '^$' -bench "$2" -benchtime "$seconds" -cpu "$3" -timeout 60m -v "./internal/$1/" >>"$out/$1" 2>&1 || { cat "$out/$1" >&2; exit 1; }
+	go test -run '^$' -bench "$2" -benchtime "$seconds" -cpu "$3" -count "${4:-1}" -timeout 60m -v "./internal/$1/" >>"$out/$1" 2>&1 || { cat "$out/$1" >&2; exit 1; }
 }
 bench block 'BenchmarkIndex$' 1
 bench plan 'BenchmarkSpanPool$|BenchmarkItemPool$' 1
-bench token 'BenchmarkEncode$|BenchmarkEncodeExpression$' 1
-bench stat . 1
+bench token 'BenchmarkEncode$|BenchmarkEncodeExpression$' 1 3
+bench stat . 1 3
 say "memory over $tokens tokens, planners beside the Python package"
 SEMBENCH_BENCH_TOKENS=$tokens go test -count=1 -v -timeout 60m ./bench >"$out/memory" 2>&1 || { cat "$out/memory" >&2; exit 1; }
 say "engine log of $megabytes MB"
