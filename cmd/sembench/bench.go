@@ -39,7 +39,7 @@ the result is marked SIMULATED. With --base-url it measures any OpenAI-compatibl
   sembench bench --faults noop_reset                          # watch a lie being caught`,
 		Args: cobra.NoArgs,
 	}
-	s := settings(c, slices.Concat([]string{"manifest"}, workloadFlags, plannerFlags, endpointFlags, protocolFlags, evidenceFlags, judgeFlags, gateFlags, simFlags, []string{"listen", "output", "include-text", "quiet"})...)
+	s := settings(c, slices.Concat([]string{"manifest"}, workloadFlags, plannerFlags, endpointFlags, protocolFlags, evidenceFlags, judgeFlags, gateFlags, simFlags, []string{"shard", "listen", "output", "include-text", "quiet"})...)
 	c.RunE = func(c *cobra.Command, _ []string) error { return bench(c, s) }
 	return c
 }

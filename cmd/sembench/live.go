@@ -112,7 +112,7 @@ func liveCommand(name, preset, short, example string) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Example: example, Args: cobra.NoArgs,
 		Long: `Replays a manifest against a server as cold and warm twins and judges what came of it. Gates decide only where they are typed; bench is the
 same with the gates and the calibration that a first run needs.`}
-	s := settings(c, slices.Concat([]string{"manifest", "arm"}, workloadFlags, plannerFlags, endpointFlags, protocolFlags, evidenceFlags, judgeFlags, gateFlags, []string{"output", "include-text", "quiet"})...)
+	s := settings(c, slices.Concat([]string{"manifest", "arm"}, workloadFlags, plannerFlags, endpointFlags, protocolFlags, evidenceFlags, judgeFlags, gateFlags, []string{"shard", "output", "include-text", "quiet"})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if !c.Flags().Changed("engine") {
 			s.Engine = preset

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -43,10 +44,14 @@ arguments: joins the shards of one run. Everything is computed anew from all row
 			args = []string{*cold, *warm}
 		}
 		var parts []sembench.Result
+		paths := map[string]string{}
 		for _, path := range args {
 			part, _, err := readResult(path)
 			if err != nil {
 				return err
+			}
+			if part.Run.Shard != nil {
+				paths[*part.Run.Shard] = path
 			}
 			parts = append(parts, part)
 		}
@@ -55,7 +60,16 @@ arguments: joins the shards of one run. Everything is computed anew from all row
 		if arms {
 			merged, err = judge.MergeArms(parts[0], parts[1], o)
 		} else {
+			if parts, err = inOrder(parts); err != nil {
+				return err
+			}
+			if offlineShards(parts) {
+				return mergeOffline(c, parts, paths, s.Output, o)
+			}
 			merged, err = judge.MergeShards(parts, o)
+			if differing := undivided(&merged, parts); err == nil && len(differing) > 0 {
+				merged.Warnings = append(merged.Warnings, "the shards were asked differently: "+strings.Join(differing, ", "))
+			}
 		}
 		if err != nil {
 			return usage(err, "")

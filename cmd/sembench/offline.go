@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -30,7 +31,7 @@ blocks one by one, with donor and offset.`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	names := append([]string{"manifest"}, workloadFlags...)
-	s := settings(c, append(append(names, plannerFlags...), "api", "explain", "kv-events", "rows", "output", "quiet")...)
+	s := settings(c, append(append(names, plannerFlags...), "api", "explain", "kv-events", "rows", "shard", "output", "quiet")...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			s.Manifest = args[0]
@@ -43,10 +44,18 @@ blocks one by one, with donor and offset.`,
 		if err != nil {
 			return err
 		}
+		part, err := parseShard(s.Shard)
+		if err != nil {
+			return err
+		}
+		if s.Shard != "" && s.Pool == "stream" {
+			return usage(errors.New("--shard with --pool stream: a shard would not see the requests before its own"), "count a stream in one piece, or give every cache its own manifest")
+		}
 		in, err := openSource(c, s)
 		if err != nil {
 			return err
 		}
+		in = part.source(in)
 		if s.Explain != "" {
 			return explain(c, s, o, in)
 		}
@@ -93,8 +102,12 @@ func runOffline(c *cobra.Command, s *scenario.Scenario, o offline.Options, in *s
 		}
 	}
 	bar.end()
+	var part *string
+	if s.Shard != "" {
+		part = &s.Shard
+	}
 	result := judge.OfflineTotals(judge.Inputs{
-		Run:         sembench.Run{RunID: "offline", ManifestPath: s.Manifest, ManifestSHA256: in.sha256(), Arm: sembench.ArmSingle, SembenchVersion: toolVersion(), TimestampUTC: now(), Seed: &s.Seed},
+		Run:         sembench.Run{RunID: "offline", ManifestPath: s.Manifest, ManifestSHA256: in.sha256(), Arm: sembench.ArmSingle, SembenchVersion: toolVersion(), TimestampUTC: now(), Seed: &s.Seed, Shard: part},
 		Environment: thisMachine(), Producer: sembench.Producer{Name: "sembench", Version: toolVersion()},
 		CreatedAtUTC: now(), Config: s.Effective(), ConfigSHA256: s.SHA256(), Options: judgeOptions(s),
 	}, tally)

@@ -51,19 +51,28 @@ func (p *protocol) start(c *cobra.Command) (done bool, err error) {
 	if err := checkSettings(p.s); err != nil {
 		return false, err
 	}
+	part, err := parseShard(p.s.Shard)
+	if err != nil {
+		return false, err
+	}
+	var whole []sembench.Item
 	if !p.s.Resume {
-		if p.items, err = p.load(); err != nil {
+		if whole, err = p.load(); err != nil {
+			return false, err
+		}
+		if p.items, err = part.of(whole); err != nil {
 			return false, err
 		}
 		if done, err := p.planned(c.OutOrStdout()); done || err != nil {
 			return done, err
 		}
 	}
-	return false, p.begin()
+	return false, p.begin(whole)
 }
 
-// begin makes the run directory with manifest and configuration, or takes up an interrupted run.
-func (p *protocol) begin() (err error) {
+// begin makes the run directory with configuration and manifest, whole even for a shard: it is what shards have in common. Or it takes up an
+// interrupted run.
+func (p *protocol) begin(whole []sembench.Item) (err error) {
 	p.runID = p.s.RunID
 	if p.runID == "" {
 		p.runID = newRunID(time.Now())
@@ -81,7 +90,7 @@ func (p *protocol) begin() (err error) {
 		}
 		return p.takeUp()
 	}
-	if err := writeManifest(p.c, p.dir.manifest(), p.items); err != nil {
+	if err := writeManifest(p.c, p.dir.manifest(), whole); err != nil {
 		return err
 	}
 	if err := sembench.WriteFile(p.dir.config(), p.s.WriteYAML); err != nil {
@@ -114,6 +123,13 @@ func (p *protocol) load() ([]sembench.Item, error) {
 // takeUp reads what an interrupted run left.
 func (p *protocol) takeUp() (err error) {
 	if p.items, p.manifestSHA, err = loadManifest(p.c, p.dir.manifest()); err != nil {
+		return err
+	}
+	part, err := parseShard(p.s.Shard)
+	if err != nil {
+		return err
+	}
+	if p.items, err = part.of(p.items); err != nil {
 		return err
 	}
 	head, _, err := readJournal(p.dir.observations())

@@ -80,7 +80,7 @@ type Scenario struct {
 	RunID               string   `flag:"run-id" help:"name of the run (default: made from the time)" hash:"-"`
 	BackendID           string   `flag:"backend-id" help:"label of what was measured" hash:"-"`
 	BaselineID          string   `flag:"baseline-id" help:"label of what it is compared with" hash:"-"`
-	Shard               string   `flag:"shard" help:"k/n: only this part of the items"`
+	Shard               string   `flag:"shard" help:"k/n, k from 0: only every n-th item from the k-th on; join the results with merge-results"`
 	MaxTotalTokens      int      `flag:"max-total-tokens" default:"0" help:"refuse a run that would send more tokens, unless --yes (0: no limit)" hash:"-"`
 	Yes                 bool     `flag:"yes" help:"send even above --max-total-tokens" hash:"-"`
 	Rate                float64  `flag:"rate" default:"0" help:"open-loop load: requests a second"`
