@@ -225,7 +225,7 @@ func (p *pass) closedLoop(ctx, work context.Context, items []sembench.Item, conc
 	var done atomic.Int64
 	for range concurrency {
 		group.Go(func() {
-			for p.broken() == nil {
+			for !p.stop(ctx) {
 				i, short, ok := p.stream.next(ctx)
 				if !ok {
 					return
@@ -285,7 +285,7 @@ func (p *pass) openLoop(ctx, work context.Context, items []sembench.Item, due []
 	slots := make(chan struct{}, p.traffic.MaxInFlight)
 	for _, i := range order {
 		scheduled := p.begun + int64(due[i])
-		if wait := time.Duration(scheduled - p.client.Clock().Now()); wait > 0 && p.cfg.Sleep(ctx, wait) != nil || ctx.Err() != nil || p.broken() != nil {
+		if wait := time.Duration(scheduled - p.client.Clock().Now()); wait > 0 && p.cfg.Sleep(ctx, wait) != nil || p.stop(ctx) {
 			break
 		}
 		slots <- struct{}{}
@@ -362,8 +362,11 @@ func (p *pass) finish(o sembench.Observation, donors []sembench.DonorStatus, sho
 // leave journals what was not sent.
 func (p *pass) leave(items []sembench.Item, sent []bool) {
 	reason := ReasonDuration
-	if p.summary.Drained {
+	switch {
+	case p.summary.Drained:
 		reason = ReasonDrained
+	case p.summary.Aborted != "":
+		reason = p.summary.Aborted
 	}
 	for i, item := range items {
 		if sent[i] {

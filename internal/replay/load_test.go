@@ -135,6 +135,25 @@ func TestDurationEndsTheSending(t *testing.T) {
 	}
 }
 
+func TestLoadStopsItself(t *testing.T) {
+	for name, traffic := range map[string]Traffic{"open": {Rate: 1000}, "closed": {}} {
+		e := newEngine(t)
+		cfg := e.config()
+		cfg.MaxTotalTokens = 3000 // canaries and about ten recipients of 81 tokens
+		j := openTestJournal(t, false, "")
+		summary, err := Load(t.Context(), cfg, traffic, bare(60), j, nil)
+		if err != nil || summary.Aborted != ReasonBudget || summary.OK == 0 || summary.NotSent == 0 || summary.OK+summary.NotSent != 60 || len(recipients(readBack(t, j))) != 60 {
+			t.Errorf("%s: %+v, %v, want an end by budget", name, summary, err)
+		}
+		cfg = Config{RunID: "run-1", BaseURL: "http://127.0.0.1:1", Model: "m", Isolation: None}
+		j = openTestJournal(t, false, "")
+		summary, err = Load(t.Context(), cfg, traffic, bare(60), j, nil)
+		if err != nil || summary.Aborted != ReasonUnreachable || summary.Failed+summary.NotSent != 60 {
+			t.Errorf("%s: %+v, %v, want an end because nobody is there", name, summary, err)
+		}
+	}
+}
+
 func TestIdleTime(t *testing.T) {
 	summary, _ := loaded(t, serial(100*time.Millisecond), Config{}, Traffic{Rate: 4, Process: Constant}, bare(5))
 	// Requests at 0, 250, … 1000 ms, each 100 ms: 4 gaps of 150 ms.
