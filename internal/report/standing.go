@@ -102,6 +102,11 @@ func cautions(in Input) []string {
 		add("Made on the embedded engine: times, reuse and answers follow a script. It shows that the instrument works and says nothing about any GPU, model or cache.")
 	}
 	if p == nil {
+		if r.Engine == nil {
+			add("Offline: what token ids and plans allow. No engine loaded anything, so nothing here says that reuse happens or is faster.")
+		} else {
+			add("One arm: there are no pairs, so nothing here says that anything became faster.")
+		}
 		return out
 	}
 	if p.InvalidReason != nil && (v == nil || v.Passed) {
