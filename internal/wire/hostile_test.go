@@ -65,28 +65,31 @@ func stream(steps ...step) []step {
 // dial gives a dialer to a server that follows the script, over net.Pipe: no socket, so that time can be faked.
 func (s *script) dial(_ context.Context, _, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
-	go func() {
-		defer server.Close()
-		in := bufio.NewReader(server)
-		for {
-			request, err := http.ReadRequest(in)
-			if err != nil {
-				return
-			}
-			io.Copy(io.Discard, request.Body)
-			s.served++
-			for _, step := range s.steps {
-				time.Sleep(step.after)
-				if _, err := io.WriteString(server, step.bytes); err != nil {
-					return
-				}
-			}
-			if !s.stay {
+	go s.answer(server)
+	return client, nil
+}
+
+// answer follows the script on one connection.
+func (s *script) answer(server net.Conn) {
+	defer server.Close()
+	in := bufio.NewReader(server)
+	for {
+		request, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		io.Copy(io.Discard, request.Body)
+		s.served++
+		for _, step := range s.steps {
+			time.Sleep(step.after)
+			if _, err := io.WriteString(server, step.bytes); err != nil {
 				return
 			}
 		}
-	}()
-	return client, nil
+		if !s.stay {
+			return
+		}
+	}
 }
 
 // serve runs one request against a script under a fake clock. The request is written at 0.
@@ -159,6 +162,8 @@ var hostile = []struct {
 	{"comments, event names, no space, byte order mark", Chat, script{steps: stream(at(5*ms, "\xef\xbb\xbf: hello\n\n: ping\n\n"), at(5*ms, "event: message\nid: 7\nretry: 10\ndata:{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"), at(0, stop, done))},
 		want{"", 10, 10, 10, 10, "a", 1, -1, ""}},
 	{"multi-line data", Chat, script{steps: stream(at(5*ms, "data: {\"choices\":\ndata: [{\"delta\":{\"content\":\"a\"}}]}\n\n"), at(0, stop, done))},
+		want{"", 5, 5, 5, 5, "a", 1, -1, ""}},
+	{"multi-line data with CRLF", Chat, script{steps: stream(at(5*ms, "data: {\"choices\":\r\ndata: [{\"delta\":{\"content\":\"a\"}}]}\r\n\r\n"), at(0, stop, done))},
 		want{"", 5, 5, 5, 5, "a", 1, -1, ""}},
 	{"5 MB line", Chat, script{steps: stream(at(5*ms, content(strings.Repeat("x", 5<<20))), at(0, stop, done))},
 		want{"", 5, 5, 5, 5, strings.Repeat("x", 5<<20), 1, -1, ""}},
