@@ -65,6 +65,6 @@ func verbs() []*cobra.Command {
 		snapshotCommand(), windowCommand(), summarizeCommand(), collectCommand(), recordKVCommand(),
 		mergeCommand(), compareCommand(),
 		judgeCommand(), gatesCommand(), reportCommand(),
-		simCommand(), versionCommand(), docsCommand(),
+		simCommand(), k8sCommand(), versionCommand(), docsCommand(),
 	}
 }
