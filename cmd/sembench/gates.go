@@ -29,10 +29,11 @@ inconclusive, which is no pass. The verdict goes to standard output or --output.
 		if len(args) == 1 {
 			*path = args[0]
 		}
-		result, digest, err := readResult(*path)
+		document, digest, err := readResult(*path)
 		if err != nil {
 			return err
 		}
+		result := document.Result
 		if s.NoiseFloorFile != "" {
 			var floor sembench.Calibration
 			if err := sembench.ReadDocument(s.NoiseFloorFile, &floor); err != nil {
@@ -43,13 +44,17 @@ inconclusive, which is no pass. The verdict goes to standard output or --output.
 			}
 		}
 		o := gateOptions(s)
-		o.ResultSHA256 = digest
+		o.ResultSHA256, o.Absent = digest, document.Absent
 		for _, name := range s.EngineSummary {
-			var evidence sembench.Evidence
-			if err := sembench.ReadDocument(name, &evidence); err != nil {
-				return usage(err, "summaries are written by: sembench summarize-engine-events")
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return usage(err, "")
 			}
-			o.Evidence = append(o.Evidence, evidence)
+			evidence, absent, err := judge.ReadEvidence(text)
+			if err != nil {
+				return usage(fmt.Errorf("reading %s: %w", name, err), "summaries are written by: sembench summarize-engine-events")
+			}
+			o.Evidence, o.Absent = append(o.Evidence, evidence), append(o.Absent, absent...)
 		}
 		verdict, err := judge.Gate(result, o)
 		if err != nil {
@@ -78,17 +83,18 @@ func join(lines []string) string {
 }
 
 // readResult reads a result document and its digest.
-func readResult(path string) (sembench.Result, string, error) {
-	var result sembench.Result
+func readResult(path string) (judge.Document, string, error) {
+	var none judge.Document
 	if path == "" {
-		return result, "", usage(errors.New("no result"), "give one with --result FILE")
+		return none, "", usage(errors.New("no result"), "give one with --result FILE")
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return result, "", usage(fmt.Errorf("reading %s: %w", path, err), "")
+		return none, "", usage(fmt.Errorf("reading %s: %w", path, err), "")
 	}
-	if err := sembench.Unmarshal(text, &result); err != nil {
-		return result, "", usage(fmt.Errorf("reading %s: %w", path, err), "want a result document of bench, run-live or run-offline")
+	document, err := judge.ReadResult(text)
+	if err != nil {
+		return none, "", usage(fmt.Errorf("reading %s: %w", path, err), "want a result document of bench, run-live or run-offline")
 	}
-	return result, sembench.SHA256(text), nil
+	return document, sembench.SHA256(text), nil
 }

@@ -79,7 +79,7 @@ func TestLargeInput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return result
+		return result.Result
 	}
 	lines, columns := run("a.json"), run("b.json", "--rows", "parquet")
 	if len(lines.Requests) != 0 || lines.RowsFile == nil || *lines.RowsFile != "a.rows.jsonl" || *columns.RowsFile != "b.rows.parquet" {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -53,7 +54,10 @@ arguments: joins the shards of one run. Everything is computed anew from all row
 			if part.Run.Shard != nil {
 				paths[*part.Run.Shard] = path
 			}
-			parts = append(parts, part)
+			if slices.Contains(part.Absent, "run.simulated") {
+				return usage(fmt.Errorf("merging %s: run.simulated is missing: nobody knows whether it was made on the embedded engine", path), "")
+			}
+			parts = append(parts, part.Result)
 		}
 		var merged sembench.Result
 		var err error

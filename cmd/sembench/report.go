@@ -158,12 +158,12 @@ func reportInput(path string) (report.Input, string, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = runDir(path).result()
 	}
-	result, digest, err := readResult(path)
+	document, digest, err := readResult(path)
 	if err != nil {
 		return report.Input{}, "", err
 	}
-	in := report.Input{Result: &result, RunDir: filepath.Dir(path)}
-	if err := addRows(&result, filepath.Dir(path)); err != nil {
+	in := report.Input{Result: &document.Result, RunDir: filepath.Dir(path)}
+	if err := addRows(&document.Result, filepath.Dir(path)); err != nil {
 		return in, "", err
 	}
 	in.Canaries = canariesOf(runDir(in.RunDir))

@@ -64,7 +64,8 @@ a slowdown counts like a speedup. Every waiver is written into the verdict.
 		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s | %s | %s | %s |\n", g.Flag, g.Metric, g.Direction, bound, standard, dash(g.Pairs), g.Null)
 	}
 	b.WriteString(`
-Nobody asks for these, and they always decide: ` + "`not_simulated`" + ` (a result made on the embedded engine, unless ` + "`--allow-simulated`" + `),
+Nobody asks for these, and they always decide: ` + "`not_simulated`" + ` (a result made on the embedded engine, or one that does not say, unless
+` + "`--allow-simulated`" + `; documents of ` + "`" + olderResult + "`" + `, whose producers had no embedded engine, need not say),
 ` + "`measurement_valid`" + ` (at least one pair used and at most half of the planned ones lost; otherwise exit 4), and every check below.
 
 ## Checks

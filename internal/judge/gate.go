@@ -28,6 +28,8 @@ type GateOptions struct {
 	AllowInconclusive bool
 	AllowSimulated    bool
 	AcceptChecks      []string
+	// Absent names keys that the documents lack although gates read them and no null stands for them (ReadResult, ReadEvidence).
+	Absent []string
 	// Evidence beside the result; nil: none was given.
 	Evidence []sembench.Evidence
 	// ResultSHA256 identifies the judged document.
@@ -133,6 +135,9 @@ type asked struct {
 // apply judges one gate.
 func (g *gateInput) apply(spec GateSpec, ask asked) sembench.GateResult {
 	r := spec.read(g)
+	if slices.Contains(g.Absent, spec.Metric) || spec.Pairs != "" && slices.Contains(g.Absent, "paired."+spec.Pairs) {
+		r = reading{detail: "the document does not have the key"}
+	}
 	metric := spec.Metric
 	if i := len(metric) - len("{statistic}"); i > 0 && metric[i:] == "{statistic}" {
 		metric = metric[:i] + g.Statistic
@@ -272,6 +277,17 @@ func (g *gateInput) standing() (out []sembench.GateResult) {
 		simulated.Detail = "made on the embedded engine"
 		if simulated.Outcome = sembench.Fail; g.AllowSimulated {
 			simulated.Outcome, simulated.Detail = sembench.Pass, "made on the embedded engine; allowed"
+		}
+	}
+	if slices.Contains(g.Absent, keySimulated) {
+		simulated.Observed = nil
+		switch {
+		case g.AllowSimulated:
+			simulated.Detail = "the document does not say; allowed"
+		case g.result.ResultVersion == olderResult:
+			simulated.Outcome, simulated.Detail = sembench.NotJudged, "documents of "+olderResult+" do not say: their producers had no embedded engine"
+		default:
+			simulated.Outcome, simulated.Detail = sembench.Fail, "the document does not say whether it was made on the embedded engine"
 		}
 	}
 	out = append(out, simulated)
