@@ -6,14 +6,9 @@ help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for FUZZTIME each
-	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read -r pkg; do \
-	  grep -hoE '^func Fuzz[A-Za-z0-9_]*' $$pkg/*_test.go | sed 's/func //' | while read -r target; do \
-	    echo "$$pkg $$target"; \
-	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg >/tmp/fuzz.$$$$ 2>&1 </dev/null || { cat /tmp/fuzz.$$$$; rm -f /tmp/fuzz.$$$$; exit 1; }; \
-	    rm -f /tmp/fuzz.$$$$; \
-	  done || exit 1; \
-	done
+fuzz: ## every fuzz target for FUZZTIME each, two at a time
+	@grep -rnoE '^func Fuzz[A-Za-z0-9_]*' --include='*_test.go' . | sed -E 's|^(.*)/[^/]*:[0-9]+:func (.*)$$|\1 \2|' | sort -u | \
+	  xargs -P 2 -n 2 sh -c 'out=$$(go test -run "^$$" -fuzz "^$$2\$$" -fuzztime $(FUZZTIME) -parallel 1 "$$1" 2>&1) && echo "ok $$1 $$2" || { echo "$$1 $$2: $$out"; exit 255; }' fuzz
 
 .PHONY: generate
 generate: ## schemas, docs/cli.md, docs/metrics.md, docs/gates.md
@@ -43,3 +38,7 @@ bench-quick: ## the same in a minute or two, with smaller inputs
 
 coverage: ## how often each interval covers the truth, over every population: rewrites the tables of docs/statistics.md (an hour)
 	SEMBENCH_COVERAGE=4000 SEMBENCH_COVERAGE_TABLE=../../docs/statistics.md go test ./internal/stat -run TestCoverageStudy -v -timeout 60m
+
+.PHONY: test-engines
+test-engines: ## install real engines (Ollama, vLLM on CPU), measure them and stop them
+	internal/replay/testdata/engines/run.sh ollama vllm

@@ -13,9 +13,9 @@ import (
 
 // Settings that several live verbs share.
 var (
-	endpointFlags = []string{"base-url", "gateway-url", "model", "engine", "engine-version", "api", "header", "extra-body", "api-key-env", "use-proxy", "timeout-seconds", "metrics-url"}
+	endpointFlags = []string{"base-url", "gateway-url", "model", "engine", "engine-version", "api", "header", "extra-body", "api-key-env", "ca-cert", "client-cert", "use-proxy", "timeout-seconds", "metrics-url"}
 	protocolFlags = []string{"isolation", "reset-url", "salt", "exact-arm", "sham-donors", "aa", "repeats", "warmup", "concurrency", "donor-max-tokens", "recipient-max-tokens",
-		"post-donor-delay-ms", "canary-every", "donor-url", "worker-url", "run-id", "backend-id", "baseline-id", "resume", "calibration-pairs", "max-total-tokens", "yes", "dry-run"}
+		"post-donor-delay-ms", "await-donors", "min-donor-gap-requests", "canary-every", "donor-url", "worker-url", "run-id", "backend-id", "baseline-id", "resume", "calibration-pairs", "max-total-tokens", "yes", "dry-run"}
 	evidenceFlags = []string{"connector-audit", "engine-log", "connector-kind", "serve-line", "require-phase0-flags", "max-requests"}
 	judgeFlags    = []string{"quality-threshold", "noise-floor-calibration", "noise-floor", "level", "resamples"}
 	gateFlags     = []string{"min-blended-ttft-speedup", "max-negative-control-speedup-deviation", "max-negative-control-confirmed-rate",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -66,6 +67,9 @@ func checkSettings(s *scenario.Scenario) error {
 		if !slices.Contains(choice.of, choice.value) {
 			return usage(fmt.Errorf("--%s is %q", choice.flag, choice.value), "want one of: "+strings.TrimPrefix(strings.Join(choice.of, ", "), ", "))
 		}
+	}
+	if s.AwaitDonors && s.ConnectorAudit == "" && s.BaseURL != "" {
+		return usage(errors.New("--await-donors has no evidence to wait for"), "give --connector-audit, or wait a fixed time with --post-donor-delay-ms")
 	}
 	if s.TimeoutSeconds <= 0 {
 		return usage(fmt.Errorf("--timeout-seconds is %v", s.TimeoutSeconds), "want more than 0")

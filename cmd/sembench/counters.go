@@ -23,7 +23,11 @@ func plainClient(s *scenario.Scenario) (*wire.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wire.New(wire.Options{UseProxy: s.UseProxy, APIKey: apiKey(s), Header: headers, Total: time.Duration(s.TimeoutSeconds * float64(time.Second))}), nil
+	secure, err := tlsConfig(s)
+	if err != nil {
+		return nil, err
+	}
+	return wire.New(wire.Options{TLS: secure, UseProxy: s.UseProxy, APIKey: apiKey(s), Header: headers, Total: time.Duration(s.TimeoutSeconds * float64(time.Second))}), nil
 }
 
 // apiKey comes from the environment alone; a key in a flag would stand in process lists and shell histories.

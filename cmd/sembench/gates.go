@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 
 	"sembench"
 	"sembench/internal/judge"
+	"sembench/internal/report"
 )
 
 func gatesCommand() *cobra.Command {
@@ -24,6 +26,7 @@ inconclusive, which is no pass. The verdict goes to standard output or --output.
 		Args: cobra.MaximumNArgs(1),
 	}
 	s := settings(c, slices.Concat(gateFlags, judgeFlags, []string{"engine-summary", "seed", "output"})...)
+	format := c.Flags().String("format", "json", "json, text, markdown, junit or github")
 	path := c.Flags().String("result", "", "result document to judge (a bare argument is the same)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 1 {
@@ -60,7 +63,7 @@ inconclusive, which is no pass. The verdict goes to standard output or --output.
 		if err != nil {
 			return usage(err, "")
 		}
-		if err := writeDocument(c, s.Output, verdict); err != nil {
+		if err := writeVerdict(c, s.Output, *format, report.Input{Result: &result, Verdict: &verdict}); err != nil {
 			return err
 		}
 		if !verdict.Passed || verdict.ExitCode != 0 {
@@ -69,6 +72,24 @@ inconclusive, which is no pass. The verdict goes to standard output or --output.
 		return nil
 	}
 	return c
+}
+
+// writeVerdict writes the verdict in a format that people or a CI system read.
+func writeVerdict(c *cobra.Command, output, format string, in report.Input) error {
+	if format == "json" {
+		return writeDocument(c, output, in.Verdict)
+	}
+	write, known := map[string]func(io.Writer, report.Input) error{
+		"junit": report.JUnit, "github": report.GitHub, "markdown": report.Markdown,
+		"text": func(w io.Writer, in report.Input) error { return report.Text(w, in, 100, colour(w)) },
+	}[format]
+	switch {
+	case !known:
+		return usage(fmt.Errorf("--format is %q", format), "want json, text, markdown, junit or github")
+	case output == "" || output == "-":
+		return write(c.OutOrStdout(), in)
+	}
+	return sembench.WriteFile(output, func(w io.Writer) error { return write(w, in) })
 }
 
 func join(lines []string) string {

@@ -76,7 +76,7 @@ func (p *protocol) judge() (sembench.Result, *sembench.Evidence, error) {
 	}
 	in := judge.Inputs{
 		Run: p.run(), Head: head, Items: p.items, Observations: observations, ExactElsewhere: p.flight.ExactEndpoint != nil,
-		ConnectorKind: p.s.ConnectorKind, Repeats: p.s.Repeats, Protocol: p.terms(),
+		ConnectorKind: p.s.ConnectorKind, Repeats: p.s.Repeats, EngineBlockSize: p.flight.EngineBlockSize, Protocol: p.terms(),
 		Engine:      &sembench.EngineInfo{Kind: p.flight.Engine, Model: p.flight.Model, BaseURL: p.flight.Endpoint, Version: p.flight.EngineVersion, BootID: p.flight.BootID},
 		Environment: p.environment(), Producer: sembench.Producer{Name: "sembench", Version: toolVersion()}, CreatedAtUTC: now(),
 		Config: p.settings, ConfigSHA256: p.configSHA, Options: judgeOptions(p.s),

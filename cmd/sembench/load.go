@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +27,7 @@ rate with: sembench compare.`,
   sembench run-load --base-url http://127.0.0.1:8000 --profile dev --rate 4 --arrivals poisson --slo "ttft_ms<200" --output load1`,
 		Args: cobra.NoArgs,
 	}
-	s := settings(c, slices.Concat([]string{"manifest"}, workloadFlags, endpointFlags, protocolFlags, []string{"rate", "arrivals", "replay", "slo", "min-donor-gap-requests", "output", "include-text", "quiet"})...)
+	s := settings(c, slices.Concat([]string{"manifest"}, workloadFlags, endpointFlags, protocolFlags, []string{"rate", "arrivals", "replay", "slo", "duration-seconds", "output", "include-text", "quiet"})...)
 	cold := c.Flags().Bool("cold", false, "salt every request by itself: the same load with nothing to reuse")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if s.BaseURL == "" {
@@ -59,7 +60,7 @@ rate with: sembench compare.`,
 
 // trafficOf is the load that the settings describe.
 func trafficOf(s *scenario.Scenario, cold bool) (replay.Traffic, error) {
-	t := replay.Traffic{Rate: s.Rate, Process: s.Arrivals, Cold: cold, MinDonorGap: s.MinDonorGapRequests}
+	t := replay.Traffic{Rate: s.Rate, Process: s.Arrivals, Cold: cold, MinDonorGap: s.MinDonorGapRequests, Duration: time.Duration(s.Duration * float64(time.Second))}
 	if s.Replay == "" {
 		return t, nil
 	}

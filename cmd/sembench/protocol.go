@@ -315,7 +315,12 @@ func replayConfig(s *scenario.Scenario, runID string) (replay.Config, error) {
 	if err != nil {
 		return replay.Config{}, err
 	}
+	secure, err := tlsConfig(s)
+	if err != nil {
+		return replay.Config{}, err
+	}
 	c := replay.Config{
+		TLS: secure, MinDonorGap: s.MinDonorGapRequests,
 		RunID: runID, Seed: uint64(s.Seed), Arms: arms(s), API: wire.API(s.API), Engine: s.Engine, BaseURL: s.BaseURL, ExactBaseURL: s.ExactArm, Model: s.Model,
 		Isolation: s.Isolation, ResetURLs: s.ResetURL, CanaryEvery: s.CanaryEvery, BlockSize: s.BlockSize,
 		MaxTokens: s.RecipientMaxTokens, DonorMaxTokens: s.DonorMaxTokens, Timeout: time.Duration(s.TimeoutSeconds * float64(time.Second)),
@@ -324,6 +329,12 @@ func replayConfig(s *scenario.Scenario, runID string) (replay.Config, error) {
 	}
 	if s.Salt != "auto" {
 		c.SaltKind = s.Salt
+	}
+	if !s.Yes {
+		c.MaxTotalTokens = s.MaxTotalTokens
+	}
+	if s.AwaitDonors {
+		c.AwaitDonors = awaitDonors(s)
 	}
 	if s.DonorURL != "" {
 		c.DonorURLs = []string{s.DonorURL}

@@ -18,13 +18,11 @@ type coverer struct {
 	runs    []blockRun // runs that hold a full block, by first block
 	donors  []cand
 	bits    []uint64 // backing array of all block sets
-	pieces  []piece
 	try     []piece
 	chosen  []bool // by position in donors
 	best    []piece
 	found   int // covers looked at
 	nodes   int
-	stack   []int
 	byDonor map[int]int
 }
 

@@ -39,7 +39,6 @@ type kit struct {
 // draft is an item before it has ids.
 type draft struct {
 	donors    []*prompt
-	labels    []string
 	recipient *prompt
 	asked     question
 	control   bool
