@@ -89,7 +89,7 @@ func at(list []string, i int) string {
 }
 
 // timed are the keys that hold times, ids, addresses, what is estimated from times, or the settings themselves.
-var timed = regexp.MustCompile(`(_ms|_ms_mean|_ns|_utc|_url|_id|_ids|_ci|_p_value|speedup\w*|order_effect|break_even_reuses|config\w*|host|version|manifest_path|attribution|endpoint|detail|stream_coalescing|latency\w*|ttft\w*|decisive|n_needed)$`)
+var timed = regexp.MustCompile(`(_ms|_ms_mean|_ns|_utc|_url|_id|_ids|_ci|_p_value|speedup\w*|order_effect|break_even_reuses|config\w*|host|version|manifest_path|attribution|endpoint|detail|stream_coalescing|latency\w*|ttft\w*|decisive|n_needed|aa_\w+|min_detectable\w*|valid|invalid_reason|outcome)$`)
 
 // counted flattens a result to its countable values, in order.
 func counted(t *testing.T, dir string) []string {

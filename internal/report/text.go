@@ -69,23 +69,43 @@ func Text(w io.Writer, in Input, width int, colour bool) error {
 
 func (s *summary) could(r *sembench.Result) {
 	a := r.Aggregate
-	s.head(fmt.Sprintf("What could be reused   %s, %d full blocks", plural(a.RequestCount, "recipient"), a.TotalBlocks))
 	local := a.TotalBlocks
 	if a.LocalTotalBlocks != nil {
 		local = *a.LocalTotalBlocks
 	}
+	s.head(fmt.Sprintf("What could be reused   %s, %d full blocks%s", plural(a.RequestCount, "recipient"), local, engineCount(a.TotalBlocks, local)))
+	if a.RequestCount == 0 && r.Paired != nil {
+		s.line("", "no recipient is clean, so nothing is counted here; what the workload offers: sembench run-offline %s", r.Run.ManifestPath)
+		return
+	}
 	s.line("exact", "%s blocks (%s) stand in a donor; %s as its prefix", count(&a.ExactHitBlocks, local), percent(a.ExactBlockHitRate), percent(a.ExactPrefixBlockHitRate))
-	s.line("candidate", "%s blocks (%s) proposed by semblend", count(a.SemanticCandidateBlocks, local), percent(a.SemanticCandidateBlockRate))
-	s.line("eligible", "%s blocks (%s) loadable as blocks; %s novel, no exact hit", count(a.SemanticEligibleBlocks, local), percent(a.SemanticEligibleBlockRate), percent(a.SemanticNovelBlockRate))
+	if a.SemanticCandidateBlocks == nil {
+		s.line("candidate, eligible", "not measured: the planner semblend did not run, or failed on every item")
+	} else {
+		s.line("candidate", "%s blocks (%s) proposed by semblend", count(a.SemanticCandidateBlocks, local), percent(a.SemanticCandidateBlockRate))
+		s.line("eligible", "%s blocks (%s) loadable as blocks; %s novel, no exact hit", count(a.SemanticEligibleBlocks, local), percent(a.SemanticEligibleBlockRate), percent(a.SemanticNovelBlockRate))
+	}
 	for _, name := range slices.Sorted(maps.Keys(a.Planners)) {
-		if p := a.Planners[name]; name != "semblend" {
-			s.line("  planner "+name, "%d eligible blocks (%s), %s novel%s", p.EligibleBlocks, percent(p.EligibleBlockRate), percent(p.NovelBlockRate), failures(p.Errors))
+		switch p := a.Planners[name]; {
+		case name == "semblend":
+		case p.EligibleBlockRate == nil:
+			s.line("  planner "+name+" ", "not measured%s", failures(p.Errors))
+		default:
+			s.line("  planner "+name+" ", "%d eligible blocks (%s), %s novel%s", p.EligibleBlocks, percent(p.EligibleBlockRate), percent(p.NovelBlockRate), failures(p.Errors))
 		}
 	}
 	if r.Paired != nil {
 		s.line("confirmed", "%s blocks (%s) reused, says the engine: prefix cache and connector together", count(a.BackendConfirmedBlocks, a.TotalBlocks), percent(a.BackendConfirmedBlockRate))
 		s.line("  of it semantic", "%s of %d prompt tokens (%s)", tokens(a.SemanticConfirmedTokens), a.PromptTokens, percent(a.SemanticConfirmedTokenWeightedReuseRate))
 	}
+}
+
+// engineCount tells the engine's own count of blocks where it differs: a chat template adds tokens that were not counted here.
+func engineCount(engine, local int) string {
+	if engine == local {
+		return ""
+	}
+	return fmt.Sprintf(" (%d as the engine counts)", engine)
 }
 
 func failures(n int) string {
@@ -126,11 +146,20 @@ func (s *summary) believe(r *sembench.Result) {
 	s.line("negative controls", "%s over %s (truth 1); confirmed reuse %s", ratio(p.NegativeControlTTFTSpeedupMean), plural(p.NegativeControlPairs, "pair"), percent(a.NegativeControlBackendConfirmedRate))
 	s.line("same arm twice", "A/A geomean %s %s (truth 1)", ratio(p.AATTFTSpeedupGeomean), interval(p.AATTFTSpeedupGeomeanCI))
 	quality := "not judged: no noise floor"
+	if r.Calibration != nil {
+		quality = "not judged against the floor: too few hits with both answers, or too few floor values in their length"
+	}
 	if p.RougeLDropVsFloor != nil && p.NoiseFloor != nil {
 		quality = fmt.Sprintf("answers on hits fall %s below the %s floor", decimal(p.RougeLDropVsFloor), strings.ReplaceAll(*p.NoiseFloor, "_", "-"))
 	}
 	s.line("quality", "%s; answers that pass %s", quality, percent(a.QualityPassRate))
+	if p.WrongReusePairs > 0 {
+		s.line("wrong reuse", "%s of the prompt on near-identical texts with another truth; the donor's answer leaked %s", percent(a.WrongReuseRate), percent(a.LeakRate))
+	}
 	s.line("excluded", "%s", excluded(p))
+	if p.Hits != nil && p.PairsUsed > *p.Hits {
+		s.line("", "a hit is semantic reuse of 64 tokens or more: pairs that the prefix cache served are misses, and stay in the headline")
+	}
 	for _, c := range r.Checks {
 		if c.Outcome == sembench.Fail || c.Outcome == sembench.Inconclusive {
 			s.flagged("31", c.Outcome, "%s: %s", c.Name, c.Detail)
