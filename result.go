@@ -117,6 +117,10 @@ type Aggregate struct {
 	ExternalConfirmedTokens *int `json:"external_confirmed_tokens"`
 	FuzzyConfirmedTokens    *int `json:"fuzzy_confirmed_tokens"`
 	SemanticConfirmedTokens *int `json:"semantic_confirmed_tokens"`
+	// Coverages are rows with the number / rows; the prompt tokens are those of the rows with the semantic number.
+	ExternalConfirmedCoverage     *float64 `json:"external_confirmed_coverage"`
+	SemanticConfirmedCoverage     *float64 `json:"semantic_confirmed_coverage"`
+	SemanticConfirmedPromptTokens *int     `json:"semantic_confirmed_prompt_tokens"`
 
 	ExactTokenWeightedReuseRate             *float64 `json:"exact_token_weighted_reuse_rate"`
 	SemanticCandidateTokenWeightedReuseRate *float64 `json:"semantic_candidate_token_weighted_reuse_rate"`

@@ -148,9 +148,17 @@ func confirmedRates(out *sembench.Aggregate, rows []sembench.Row) {
 	out.BackendConfirmedLift = lift(rows, confirmed, totalBlocks, exactBlocks)
 	out.BackendConfirmedCoverage = rate(count, len(rows))
 	out.BackendConfirmedTokens, _ = sum(rows, func(r sembench.Row) *int { return r.BackendConfirmedTokens })
-	out.ExternalConfirmedTokens, _ = sum(rows, func(r sembench.Row) *int { return r.ExternalConfirmedTokens })
+	out.ExternalConfirmedTokens, count = sum(rows, func(r sembench.Row) *int { return r.ExternalConfirmedTokens })
+	out.ExternalConfirmedCoverage = rate(count, len(rows))
 	out.FuzzyConfirmedTokens, _ = sum(rows, func(r sembench.Row) *int { return r.FuzzyConfirmedTokens })
-	out.SemanticConfirmedTokens, _ = sum(rows, func(r sembench.Row) *int { return r.SemanticConfirmedTokens })
+	out.SemanticConfirmedTokens, count = sum(rows, func(r sembench.Row) *int { return r.SemanticConfirmedTokens })
+	out.SemanticConfirmedCoverage = rate(count, len(rows))
+	out.SemanticConfirmedPromptTokens, _ = sum(rows, func(r sembench.Row) *int {
+		if r.SemanticConfirmedTokens == nil {
+			return nil
+		}
+		return &r.PromptTokens
+	})
 }
 
 // tokenRates divides tokens by whole prompts; offline ones by the local count.

@@ -57,3 +57,26 @@ func TestPlacement(t *testing.T) {
 		t.Errorf("outcomes = %v, first row %+v", a.RouteOutcomes, rows[0].RouteSemanticScore)
 	}
 }
+
+// Rows of which nobody knows whether their reuse was semantic are in neither side of the rate, and the coverage says how many there are.
+func TestUnknownSemanticReuse(t *testing.T) {
+	rows := []sembench.Row{
+		{PromptTokens: 1000, SemanticConfirmedTokens: new(0), ExternalConfirmedTokens: new(0)},
+		{PromptTokens: 1000, SemanticConfirmedTokens: new(250), ExternalConfirmedTokens: new(250)},
+		{PromptTokens: 6000, ExternalConfirmedTokens: new(5000)},
+		{PromptTokens: 2000},
+	}
+	a := Aggregate(rows, Options{})
+	near(t, "rate", a.SemanticConfirmedTokenWeightedReuseRate, 0.125)
+	near(t, "coverage", a.SemanticConfirmedCoverage, 0.5)
+	near(t, "external coverage", a.ExternalConfirmedCoverage, 0.75)
+	if a.SemanticConfirmedPromptTokens == nil || *a.SemanticConfirmedPromptTokens != 2000 {
+		t.Errorf("prompt tokens with a signal: %v, want 2000", show(a.SemanticConfirmedPromptTokens))
+	}
+	unknown := Aggregate(rows[2:], Options{})
+	null(t, "rate of the unknown", unknown.SemanticConfirmedTokenWeightedReuseRate)
+	near(t, "coverage of the unknown", unknown.SemanticConfirmedCoverage, 0)
+	if unknown.SemanticConfirmedTokens != nil || unknown.SemanticConfirmedPromptTokens != nil {
+		t.Error("the unknown is 0")
+	}
+}

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"maps"
 	"testing"
 
 	"sembench"
@@ -138,6 +139,23 @@ func TestEachCheckAlone(t *testing.T) {
 					}
 				}
 			})
+		}, false},
+		{"audit_joins", "the audit names no warm recipient", func(s *scene) {
+			s.recipients(func(o *sembench.Observation) {
+				if o.Arm == sembench.ArmWarm {
+					delete(s.audit, o.RequestID)
+				}
+			})
+		}, false},
+		{"audit_joins", "the audit is of another run", func(s *scene) {
+			for id, record := range maps.Clone(s.audit) {
+				delete(s.audit, id)
+				s.audit["foreign-"+id] = record
+			}
+		}, false},
+		{"log_joins", "the log is of another run, which had no hits", func(s *scene) {
+			s.in.Evidence.Sources = nil
+			s.in.Evidence.Events = map[string][]map[string]any{"donor_registered": {{"request_id": "chatcmpl-other", "tokens": 1000}}}
 		}, false},
 		{"no_engine_errors", "an error inside a response", func(s *scene) {
 			o := s.firstHit()

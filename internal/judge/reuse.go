@@ -50,8 +50,10 @@ type sources struct {
 	stock map[string]bool
 	// logKnows: the log names materializations by request and kept every one, so that a request it does not name had none.
 	logKnows bool
-	declared bool // the user declared a semantic connector and the serve line names one
-	fuzzy    bool // fuzzily admitted mass goes by meaning
+	// logOwn and logForeign count the log's events that name a request of this run, and one that is none of it.
+	logOwn, logForeign int
+	declared           bool // the user declared a semantic connector and the serve line names one
+	fuzzy              bool // fuzzily admitted mass goes by meaning
 }
 
 // logged is what the text log says of one request.
@@ -75,6 +77,17 @@ func newSources(in Inputs, j *journal) *sources {
 	}
 	s.logKnows = slices.Contains(e.Sources, "semblend_text") &&
 		e.EventsDropped["materialized"] == 0 && e.EventsDropped["semantic_hits"] == 0
+	for _, events := range e.Events {
+		for _, event := range events {
+			if id, _ := event["request_id"].(string); id == "" {
+				continue
+			} else if o, ambiguous := j.find(id); o != nil || ambiguous {
+				s.logOwn++
+			} else {
+				s.logForeign++
+			}
+		}
+	}
 	s.note(j, e.Events["semantic_hits"], func(l *logged, event map[string]any) { l.hit = max(l.hit, wholeNumber(event["reusable_tokens"])) })
 	// Every rank prints its own materialized lines; one rank's total counts.
 	s.note(j, e.Events["materialized"], func(l *logged, event map[string]any) {

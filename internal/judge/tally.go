@@ -243,6 +243,8 @@ func (s *sums) aggregate(size int) sembench.Aggregate {
 		SemanticNovelBlocks: s.novel.value(), SemanticNovelBlockRate: s.novelRate.rate(),
 		SemanticEligibleLift: s.lift.rate(), SemanticLiftOverPrefix: s.prefixLift.rate(),
 		BackendConfirmedCoverage:                rate(0, s.rows),
+		ExternalConfirmedCoverage:               rate(0, s.rows),
+		SemanticConfirmedCoverage:               rate(0, s.rows),
 		ExactTokenWeightedReuseRate:             rate(s.exactTokens.over*size, s.exactTokens.under),
 		SemanticCandidateTokenWeightedReuseRate: s.candidateTokens.rate(),
 		SemanticEligibleTokenWeightedReuseRate:  s.eligibleTokens.rate(),

@@ -96,7 +96,11 @@ func (s *summary) could(r *sembench.Result) {
 	}
 	if r.Paired != nil {
 		s.line("confirmed", "%s blocks (%s) reused, says the engine: prefix cache and connector together", count(a.BackendConfirmedBlocks, a.TotalBlocks), percent(a.BackendConfirmedBlockRate))
-		s.line("  of it semantic", "%s of %d prompt tokens (%s)", tokens(a.SemanticConfirmedTokens), a.PromptTokens, percent(a.SemanticConfirmedTokenWeightedReuseRate))
+		prompts, known := a.PromptTokens, ""
+		if c, n := a.SemanticConfirmedCoverage, a.SemanticConfirmedPromptTokens; c != nil && n != nil && *c < 1 {
+			prompts, known = *n, ", known of "+percent(c)+" of the rows"
+		}
+		s.line("  of it semantic", "%s of %d prompt tokens (%s)%s", tokens(a.SemanticConfirmedTokens), prompts, percent(a.SemanticConfirmedTokenWeightedReuseRate), known)
 	}
 }
 
@@ -129,7 +133,12 @@ func (s *summary) bought(p *sembench.Paired) {
 	if p.Hits != nil {
 		hits = fmt.Sprint(*p.Hits)
 	}
-	s.line("hit rate", "%s (%s hits); on hits alone %s %s", percent(p.HitRate), hits, ratio(p.HitOnlyTTFTSpeedupMean), interval(p.HitOnlyTTFTSpeedupMeanCI))
+	if p.HitRateCoverage != nil && *p.HitRateCoverage < 1 || p.HitsUnverifiedExternal > 0 {
+		hits += fmt.Sprintf(" hits; %d unverified, coverage %s", p.HitsUnverifiedExternal, percent(p.HitRateCoverage))
+	} else {
+		hits += " hits"
+	}
+	s.line("hit rate", "%s (%s); on hits alone %s %s", percent(p.HitRate), hits, ratio(p.HitOnlyTTFTSpeedupMean), interval(p.HitOnlyTTFTSpeedupMeanCI))
 	if p.ExactBaselineTTFTSpeedupMean == nil {
 		s.line("prefix caching alone", "gain not separated from prefix caching: no exact arm ran")
 	} else {
