@@ -51,6 +51,10 @@ func (g *generator) candidate(i, attempt int, w wanted) candidate {
 		return candidate{err: err}
 	}
 	c := candidate{item: it, runs: runs(o.Tokenizer, o.BlockSize, it.RecipientPrompt, declaredOf(it.Metadata))}
+	ids := o.Tokenizer.Encode(nil, it.RecipientPrompt)
+	if distinctShare(ids, o.BlockSize) < leastDistinct || gzipRatio(it.RecipientPrompt) > gzipLimit(it) {
+		return candidate{err: errRedraw}
+	}
 	target, _ := bandTokens(w.band)
 	apart := it.NegativeControl || it.Transform == "paraphrase"
 	recipient := c.runs
@@ -118,6 +122,9 @@ func within(tokens, target int) bool {
 	return float64(max(tokens-target, target-tokens)) <= bandTolerance*float64(target)
 }
 
+// domainPatience is how many drafts of one domain are tried before the next domain takes its place.
+const domainPatience = 6
+
 // maxFits bounds the attempts to fit a band. Each adds or takes sentences; where one sentence is longer than the band is
 // wide, other sentences are drawn until one fits.
 const maxFits = 100
@@ -126,10 +133,13 @@ const maxFits = 100
 func (g *generator) draft(i, attempt int, w wanted) (sembench.Item, error) {
 	o := g.options
 	target, _ := bandTokens(w.band)
-	d := g.domains[i%len(g.domains)]
+	d := g.domains[(i+attempt/domainPatience)%len(g.domains)]
 	source := fmt.Sprintf("%s-%s-%04d", o.Profile, d.name, i)
 	world := newWorld(d, drawsFor(o.Seed, source, attempt))
 	world.clashes = g.looking(attempt)
+	if w.transform.name == "paraphrase" {
+		world.deal()
+	}
 	g.grow(world, (target-w.transform.lead)*9/10)
 	doc := document{
 		dataset: "sembench-" + o.Profile, source: source, domain: d.name, language: d.language, license: "CC0-1.0", world: world,

@@ -3,6 +3,7 @@ package workload
 import (
 	"errors"
 	"maps"
+	"slices"
 
 	"sembench/internal/quality"
 )
@@ -39,6 +40,14 @@ func (k *kit) leaked() *fact {
 	return asked
 }
 
+// worded is the fact in one of the wordings given: its own if it is among them.
+func (f *fact) worded(list []int) *fact {
+	if slices.Contains(list, f.wording) {
+		return f
+	}
+	return &fact{f.attribute, f.slots, list[f.wording%len(list)]}
+}
+
 // revalued is the fact with another value in the same wording. Neither value states the other.
 func (w *world) revalued(r draws, f *fact) *fact {
 	for range maxValues {
@@ -55,35 +64,40 @@ func (f *fact) with(value string) *fact {
 	return &fact{f.attribute, slots, f.wording}
 }
 
-// paraphrase: the donor states the same facts in other wordings, under other titles; instruction and request are the same. A
-// section in which a run is left, such as the end of one sentence with the beginning of the next around a long name, is told
-// again in another order.
+// paraphrase: the donor states the same facts in other wordings, under other titles; instruction and request are the same. The
+// wordings of an attribute are dealt to the two sides for the whole document, so that two facts of one attribute never meet
+// in one wording; the first is always the recipient's. A section in which a run is left, such as the end of one sentence with
+// the beginning of the next around a long name, is told again in another order.
 func paraphrase(k *kit) (draft, error) {
 	w := k.doc.world
 	if w == nil {
 		return draft{}, errNeedsFacts
 	}
-	t := telling{
-		change: func(f *fact) *fact { return f.reworded(k.random) },
+	if w.own == nil {
+		w.deal()
+	}
+	plain := w.tell(telling{change: func(f *fact) *fact { return f.worded(w.own[f.attribute]) }})
+	other := telling{
+		change: func(f *fact) *fact { return f.worded(w.others[f.attribute]) },
 		title:  func(s *section) string { return w.title(s.entity, (s.heading+1)%len(w.domain.titles)) },
 	}
-	told := make([]chunk, len(w.sections))
-	plain := runs(k.tokenizer, k.blockSize, evidence(k.doc.chunks, numbered), nil)
+	out := make([]chunk, len(w.sections))
+	held := runs(k.tokenizer, k.blockSize, evidence(plain, numbered), nil)
 	for i, s := range w.sections {
-		t.order = nil
+		other.order = nil
 		for range maxRetellings {
-			told[i] = w.passage(s, t)
-			text := evidence(told[i:i+1], numbered)
-			if overlap(plain, runs(k.tokenizer, k.blockSize, text, nil)) == 0 && (w.clashes == nil || !w.clashes(text)) {
+			out[i] = w.passage(s, other)
+			text := evidence(out[i:i+1], numbered)
+			if overlap(held, runs(k.tokenizer, k.blockSize, text, nil)) == 0 && (w.clashes == nil || !w.clashes(text)) {
 				break
 			}
-			t.order = func(facts []*fact) []*fact { return shuffled(k.random, facts) }
+			other.order = func(facts []*fact) []*fact { return shuffled(k.random, facts) }
 		}
 	}
 	q := k.doc.questions[0]
 	instruction, request := pick(k.random, instructions), pick(k.random, requests)
-	d := one(base(instruction, evidence(told, numbered), request, k.doc.earlierQuestion().text),
-		base(instruction, evidence(k.doc.chunks, numbered), request, q.text), q)
+	d := one(base(instruction, evidence(out, numbered), request, k.doc.earlierQuestion().text),
+		base(instruction, evidence(plain, numbered), request, q.text), q)
 	d.metadata = map[string]any{"paraphrased_facts": len(w.facts)}
 	return d, nil
 }

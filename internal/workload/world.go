@@ -15,6 +15,8 @@ type world struct {
 	entities map[string]bool
 	// canonical tells every fact in its first wording.
 	canonical bool
+	// own and others are the wordings of each attribute for this text and for a paraphrase of it; nil before deal.
+	own, others map[*attribute][]int
 	// clashes tells whether text shares a run with an earlier document; nil where that is not looked at.
 	clashes func(text string) bool
 }
@@ -38,6 +40,21 @@ func (f *fact) value() string { return f.slots["v"] }
 
 func newWorld(d *domain, random draws) *world {
 	return &world{domain: d, random: random, entities: map[string]bool{}}
+}
+
+// deal parts the wordings of each attribute between this text and a paraphrase. The first is the text's own, and so are all
+// but one of the others: a text must not repeat itself.
+func (w *world) deal() {
+	w.own, w.others = map[*attribute][]int{}, map[*attribute][]int{}
+	for _, at := range w.domain.attributes {
+		var rest []int
+		for i := 1; i < len(at.say); i++ {
+			rest = append(rest, i)
+		}
+		rest = shuffled(w.random, rest)
+		n := max(0, len(rest)-1)
+		w.own[at], w.others[at] = append([]int{0}, rest[:n]...), rest[n:]
+	}
 }
 
 // factsPerSection is what one section states at most: enough for a passage of some 250 tokens.
@@ -92,11 +109,14 @@ func (w *world) newFact(at *attribute, entity string) *fact {
 		slots[name] = w.domain.draw(w.random, slotKinds[name])
 	}
 	slots["v"] = w.domain.fill(w.random, at.value, slots)
-	wording := w.random.IntN(len(at.say))
-	if w.canonical {
-		wording = 0
+	f := &fact{at, slots, w.random.IntN(len(at.say))}
+	switch {
+	case w.canonical:
+		f.wording = 0
+	case w.own != nil:
+		f = f.worded(w.own[at])
 	}
-	return &fact{at, slots, wording}
+	return f
 }
 
 // shrink takes back the last fact, and its section when that is left empty.
