@@ -113,7 +113,7 @@ func readResult(path string) (judge.Document, string, error) {
 	if err != nil {
 		return none, "", usage(fmt.Errorf("reading %s: %w", path, err), "")
 	}
-	document, err := judge.ReadResult(text)
+	document, err := judge.ReadResult(fromPython(text))
 	if err != nil {
 		return none, "", usage(fmt.Errorf("reading %s: %w", path, err), "want a result document of bench, run-live or run-offline")
 	}
