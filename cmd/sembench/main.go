@@ -65,6 +65,6 @@ func verbs() []*cobra.Command {
 		snapshotCommand(), windowCommand(), summarizeCommand(), collectCommand(), recordKVCommand(),
 		mergeCommand(), compareCommand(),
 		judgeCommand(), gatesCommand(), reportCommand(),
-		simCommand(), k8sCommand(), versionCommand(), docsCommand(),
+		simCommand(), selftestCommand(), k8sCommand(), versionCommand(), docsCommand(),
 	}
 }

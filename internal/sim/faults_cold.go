@@ -64,19 +64,23 @@ func coldFaults() []Fault {
 			},
 		},
 		{
-			Name: "donor_store_sticks", Value: "resets that clear it before", Default: 150,
-			Does: "After so many resets the donor store is not cleared any more.", Check: "donor_store_cold", Naive: "cold arms of the last items hit donors of earlier steps: speedup too low",
+			Name: "donor_store_sticks", Value: "resets that clear it before", Default: 168,
+			Does: "After so many resets the donor store is not cleared any more, and what it gives is told without the donor's name.", Check: "donor_store_cold", Naive: "cold arms of the last items hit donors of earlier steps: speedup too low",
 			install: func(_ *Engine, clears float64) hooks {
 				n := 0.0
 				return hooks{reset: func(_ *call, r *resetCall) {
 					if n++; n > clears {
 						r.donors = false
 					}
+				}, claim: func(_ *call, a *claims) {
+					if n > clears {
+						a.log.donorID, a.audit.donorID = "", ""
+					}
 				}}
 			},
 		},
 		{
-			Name: "reset_lags", Value: "resets that act at once before", Default: 150,
+			Name: "reset_lags", Value: "resets that act at once before", Default: 168,
 			Does: "After so many resets each is carried out only 15 ms after it was confirmed.", Check: "isolation_canary", Naive: slower,
 			install: func(_ *Engine, prompt float64) hooks {
 				n := 0.0
@@ -92,7 +96,7 @@ func coldFaults() []Fault {
 		},
 		{
 			Name: "store_survives_run", Value: "requests whose donors stay", Default: 150,
-			Does:  "Every fourth of the first so many requests stays in a store on disk that no reset reaches, as if an earlier run had left it.",
+			Does:  "One in twenty-four of the first so many requests stays in a store on disk that no reset reaches, as if an earlier run had left it.",
 			Check: "donors_are_own", Naive: "recipients hit what an earlier run asked: a cold arm that is warm, an answer that is old",
 			install: storeSurvives,
 		},
@@ -132,7 +136,7 @@ func storeSurvives(_ *Engine, first float64) hooks {
 			for _, d := range c.e.donors.order {
 				if !had[d] {
 					had[d] = true
-					if len(had)%4 == 0 {
+					if len(had)%24 == 1 {
 						kept = append(kept, d)
 					}
 				}

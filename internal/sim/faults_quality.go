@@ -7,10 +7,8 @@ func qualityFaults() []Fault {
 	const drop, hidden = "max-warm-vs-cold-rouge-drop", "speedup unchanged while hits answer worse"
 	return []Fault{
 		{
-			Name: "wrong_blend", Does: "An answer over donor KV is given from the donor's facts.", Check: drop, Naive: hidden + "; leak rate 0 if nobody looks",
-			install: spoiled(func(c *call, o *output) {
-				*o = c.e.cut(reply(c.j.decision.donor.text, c.j.question), c.j.limit, c.j.fill)
-			}),
+			Name: "wrong_blend", Does: "An answer over donor KV is given from the facts of the donor of the hit before: pages of the wrong one.", Check: drop, Naive: hidden + "; leak rate 0 if nobody looks",
+			install: wrongBlend,
 		},
 		{
 			Name: "wrong_fact", Does: "Every digit of an answer over donor KV is one more than it should be.", Check: drop, Naive: hidden,
@@ -113,4 +111,15 @@ func oneAnswer(_ *Engine, spared float64) hooks {
 		c.act()
 		*o = *first
 	}}
+}
+
+func wrongBlend(*Engine, float64) hooks {
+	before := ""
+	return spoiled(func(c *call, o *output) {
+		text := before
+		if before = c.j.decision.donor.text; text == "" {
+			text = before
+		}
+		*o = c.e.cut(reply(text, c.j.question), c.j.limit, c.j.fill)
+	})(nil, 0)
 }

@@ -31,7 +31,7 @@ func timingFaults() []Fault {
 			},
 		},
 		{
-			Name: "first_token_held", Value: "ms", Default: 60, Does: "The first token of a request without reuse is held back, though the engine had it.",
+			Name: "first_token_held", Value: "ms", Default: 60, Does: "The answer to a request without reuse is held back, though the engine had its first token.",
 			Check: "engine_time_agrees", Naive: "cold TTFT too long, so the speedup of every hit too high",
 			install: func(*Engine, float64) hooks {
 				return hooks{deliver: func(c *call, d *delivery) {
@@ -39,9 +39,8 @@ func timingFaults() []Fault {
 						return
 					}
 					c.act()
-					held := d.due[0].Add(millis(c.value))
 					for i := range d.due {
-						d.due[i] = later(d.due[i], held)
+						d.due[i] = d.due[i].Add(millis(c.value))
 					}
 				}}
 			},

@@ -7,7 +7,7 @@ func transportFaults() []Fault {
 	const share, lost = "share of requests, after the first 24", "failed requests count as short successes: TTFT and error rate too low"
 	return []Fault{
 		{
-			Name: "inband_error", Value: share, Default: 0.2, Does: "After status 200 and one chunk the stream carries an error object and ends as if all were well.",
+			Name: "inband_error", Value: share, Default: 0.04, Does: "After status 200 and one chunk the stream carries an error object and ends as if all were well.",
 			Check: "no_engine_errors", Naive: lost,
 			install: struck(func(d *delivery) { d.failAfter = 1 }),
 		},
@@ -32,7 +32,7 @@ func transportFaults() []Fault {
 			}),
 		},
 		{
-			Name: "status_503", Value: share, Default: 0.2, Does: "A load balancer answers status 503.", Check: "no_engine_errors", Naive: "only healthy moments are measured",
+			Name: "status_503", Value: share, Default: 0.04, Does: "A load balancer answers status 503.", Check: "no_engine_errors", Naive: "only healthy moments are measured",
 			install: struck(func(d *delivery) {
 				d.instead = refused(http.StatusServiceUnavailable, "ServiceUnavailableError", "No healthy upstream.")
 			}),

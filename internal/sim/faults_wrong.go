@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/zeebo/xxh3"
@@ -16,7 +17,7 @@ func wrongFaults() []Fault {
 			install: controlsFire,
 		},
 		{
-			Name: "wrong_reuse", Does: "A hit on at least a quarter of a prompt is stretched over all of it, changed names and numbers included, and answered from the donor.",
+			Name: "wrong_reuse", Does: "A hit on at least a quarter of a prompt is stretched over all of it, changed names, numbers and the question included, and answered as the donor.",
 			Check: "max-warm-vs-cold-rouge-drop", Naive: "speedup grows with every wrong token that is not recomputed",
 			install: wrongReuse,
 		},
@@ -99,7 +100,12 @@ func wrongReuse(*Engine, float64) hooks {
 			d.propose([]piece{{targetStart: from, length: left, donor: d.donor}}, nil)
 			d.semantic = d.found
 		},
-		answer: donorAnswer("wrong_reuse"),
+		answer: func(c *call, o *output) {
+			if slices.Contains(c.j.acted, "wrong_reuse") {
+				text := c.j.decision.donor.text
+				*o = c.e.cut(reply(text, ask(text)), c.j.limit, c.j.fill)
+			}
+		},
 	}
 }
 
