@@ -42,3 +42,11 @@ coverage: ## how often each interval covers the truth, over every population: re
 .PHONY: test-engines
 test-engines: ## install real engines (Ollama, vLLM on CPU), measure them and stop them
 	internal/replay/testdata/engines/run.sh ollama vllm
+
+.PHONY: selftest
+selftest: ## the truth lab: every fault caught, no honest run accused, truth recovered (minutes)
+	go run ./cmd/sembench selftest
+
+.PHONY: mutate
+mutate: ## switch off each check in turn and show which faults then pass
+	go run ./cmd/sembench selftest --quick --mutate
