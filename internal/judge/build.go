@@ -50,6 +50,7 @@ func fill(out *sembench.Result, rows []sembench.Row, planned []string, transform
 		return nil, err
 	}
 	pairs := pairUp(rows, planned)
+	discredit(pairs)
 	grouping := pairing{pairs: pairs, est: newEstimator(o), blockSize: o.blockSize(), floor: f,
 		transform: func(p *pair) string { return transforms[p.id] }}
 	if out.Calibration != nil {

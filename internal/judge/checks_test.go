@@ -140,6 +140,23 @@ func TestEachCheckAlone(t *testing.T) {
 				}
 			})
 		}, false},
+		{"exact_arm_is_stock", "an exact step reuses semantically", func(s *scene) {
+			for i := range s.in.Observations {
+				if o := &s.in.Observations[i]; o.Arm == sembench.ArmExact && o.ItemID == "item-00" {
+					d := usageDetails(o)
+					d["cached_tokens"], d["external_cached_tokens"] = num(64+480), num(480)
+				}
+			}
+		}, false},
+		{"exact_arm_is_stock", "the engine under test at another address", func(s *scene) {
+			for i := range s.in.Observations {
+				o := &s.in.Observations[i]
+				o.BootID = new("127.0.0.1:8000@17.25")
+				if o.Arm == sembench.ArmExact {
+					o.BootID = new("localhost:8000@17.25")
+				}
+			}
+		}, false},
 		{"audit_joins", "the audit names no warm recipient", func(s *scene) {
 			s.recipients(func(o *sembench.Observation) {
 				if o.Arm == sembench.ArmWarm {

@@ -42,6 +42,24 @@ func checkAuditJoins(f *facts, r *sembench.CheckResult) {
 	settle(r, share(worst), auditMissingShare, "the audit does not name %d of %d %s recipients", missing[worst], finished[worst], worst)
 }
 
+// checkStock tells whether the exact arm ran on an engine that has a prefix cache alone.
+func checkStock(f *facts, r *sembench.CheckResult) {
+	steps, impure := 0, 0
+	for _, p := range f.pairs {
+		if p.exact != nil && is(p.exact.Status, sembench.StatusOK) {
+			steps++
+			if p.impure() {
+				impure++
+			}
+		}
+	}
+	if steps == 0 {
+		r.Detail = "no exact arm was measured"
+		return
+	}
+	settle(r, float64(impure), 0, "%d of %d steps reused more than a prefix, or ran in the warm arm's process", impure, steps)
+}
+
 // checkLogJoins tells whether the log that was given can be one of this run. Pre-flight and calibration stand in an honest log too and are
 // not this run's, so that foreign requests alone accuse nobody.
 func checkLogJoins(f *facts, r *sembench.CheckResult) {

@@ -36,6 +36,7 @@ type pair struct {
 	reasons                     []string // why it is contaminated or excluded
 	coldCached, coldAny         bool     // the seed's reason alone, and any cold reuse above 0
 	isolationUnknown            bool     // an arm carries no isolation field
+	notStock                    bool     // some exact step of the run shows that its engine is no stock engine
 }
 
 // pairUp groups rows by pair, those planned and those that only rows name, and classifies each. Pairs come by id: resampling draws them by
@@ -152,10 +153,37 @@ func (p *pair) ratio() float64 { return *p.cold.TTFTMS / *p.warm.TTFTMS }
 // exactRow gives the exact arm's row when it shows prefix caching alone: one that reused anything else is no baseline.
 func (p *pair) exactRow() *sembench.Row {
 	row := other(p.exact)
-	if row == nil || deref(row.ExternalConfirmedTokens) > 0 || deref(row.FuzzyConfirmedTokens) > 0 || deref(row.SemanticConfirmedTokens) > 0 {
+	if row == nil || p.notStock || p.impure() {
 		return nil
 	}
 	return row
+}
+
+// impure tells that the exact step cannot show prefix caching alone: it reused something else, or the warm arm's process served it.
+func (p *pair) impure() bool {
+	row := p.exact
+	if row == nil || !is(row.Status, sembench.StatusOK) {
+		return false
+	}
+	return deref(row.ExternalConfirmedTokens) > 0 || deref(row.FuzzyConfirmedTokens) > 0 || deref(row.SemanticConfirmedTokens) > 0 ||
+		p.warm != nil && sameStart(row.BootID, p.warm.BootID)
+}
+
+// sameStart tells that two boot ids name one engine process: an address may differ, the start time after it does not.
+func sameStart(a, b *string) bool {
+	if a == nil || b == nil {
+		return false
+	}
+	return (*a)[strings.LastIndexByte(*a, '@')+1:] == (*b)[strings.LastIndexByte(*b, '@')+1:]
+}
+
+// discredit leaves the whole exact arm out where one of its steps shows that its engine is no stock engine: the steps that happened to reuse
+// nothing else would be a choice among them.
+func discredit(pairs []*pair) {
+	found := slices.ContainsFunc(pairs, (*pair).impure)
+	for _, p := range pairs {
+		p.notStock = found
+	}
 }
 
 // other gives an additional arm's row when it may stand beside a clean pair: finished, timed, and not known to have started

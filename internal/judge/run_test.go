@@ -66,6 +66,9 @@ func (s *scene) line(itemID, arm, role, pairID string, ms float64, r reused) *se
 		Usage: map[string]any{"prompt_tokens": num(scenePrompt), "completion_tokens": num(4), "prompt_tokens_details": map[string]any{
 			"cached_tokens": num(r.prefix + r.semantic), "local_cached_tokens": num(r.prefix), "external_cached_tokens": num(r.semantic)}},
 	}
+	if arm == sembench.ArmExact {
+		o.BootID = new("boot-stock")
+	}
 	o.EngineResponseID = new("chatcmpl-" + o.RequestID)
 	o.EngineMetrics = map[string]any{"time_to_first_token_ms": ms - 0.5}
 	s.seq++

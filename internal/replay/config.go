@@ -165,6 +165,8 @@ func (c Config) Validate() error {
 	}
 	check(seen[sembench.ArmExact] && seen[sembench.ArmWarm] && c.ExactBaseURL == "",
 		"arm exact beside warm needs the address of a stock engine: on the same engine it would be the warm arm again")
+	check(c.ExactBaseURL != "" && strings.TrimRight(c.ExactBaseURL, "/") == strings.TrimRight(c.BaseURL, "/"),
+		"the exact arm's address is that of the engine under test: it would measure the semantic layer and call it prefix caching")
 	oneOf("api", string(c.API), []string{string(wire.Chat), string(wire.Completions), string(wire.Generate)})
 	oneOf("engine", c.Engine, Engines)
 	oneOf("isolation", c.Isolation, []string{Auto, Reset, Salt, Fresh, None})

@@ -22,6 +22,7 @@ const (
 	ProblemGeneration   = "generation_failed"
 	ProblemReset        = "reset_failed"
 	ProblemSalt         = "salt_not_honoured"
+	ProblemSameEngine   = "exact_arm_is_the_same_engine"
 )
 
 // EndpointError is why a server cannot be measured: exit code 3. Hint says what to do, "" when nothing is known.

@@ -24,8 +24,16 @@ type Journal struct {
 	seq    int64
 	done   map[string]map[string]bool // pair id → arms whose recipient is accounted for
 	canary map[string]bool            // canary pass → it came to its end
+	last   map[[2]string]lastStep     // pair id and arm → its recipient
+	proven map[string]int64           // engine process → the last line of its last whole canary pass
 	passes int                        // canary passes and prefix measurements begun
 	resume int                        // how often the run was taken up again
+}
+
+// lastStep is where a recipient stands in a journal, and which engine process served it.
+type lastStep struct {
+	seq  int64
+	boot *string
 }
 
 // resumesKey is where the head keeps how often the run was resumed: requests of a resumed run carry it in their ids, because
@@ -37,7 +45,7 @@ const resumesKey = "resumes"
 // whole one. Resuming a run that never began begins it.
 func OpenJournal(path string, head sembench.JournalHead, resume bool) (*Journal, error) {
 	head.Schema = sembench.ObservationsSchema
-	j := &Journal{path: path, head: head, done: map[string]map[string]bool{}, canary: map[string]bool{}}
+	j := &Journal{path: path, head: head, done: map[string]map[string]bool{}, canary: map[string]bool{}, last: map[[2]string]lastStep{}, proven: map[string]int64{}}
 	_, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -143,6 +151,9 @@ func (j *Journal) note(o sembench.Observation) {
 	}
 	if o.Arm == armCanary {
 		j.canary[o.ItemID] = j.canary[o.ItemID] || o.Isolation != nil
+		if o.Isolation != nil && !o.Superseded {
+			j.proven[text(o.BootID)] = o.Seq
+		}
 	}
 	if o.Superseded || o.Role != sembench.RoleRecipient || o.Status == sembench.StatusNotSent || o.PairID == "" {
 		return
@@ -151,6 +162,19 @@ func (j *Journal) note(o sembench.Observation) {
 		j.done[o.PairID] = map[string]bool{}
 	}
 	j.done[o.PairID][o.Arm] = true
+	j.last[[2]string{o.PairID, o.Arm}] = lastStep{o.Seq, o.BootID}
+}
+
+// open tells that no whole canary pass of its engine process follows a recipient, and which process that is.
+func (j *Journal) open(pair, arm string) (boot *string, open bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s, ok := j.last[[2]string{pair, arm}]
+	if !ok {
+		return nil, false
+	}
+	at, judged := j.proven[text(s.boot)]
+	return s.boot, !judged || at < s.seq
 }
 
 // Head is what the journal belongs to.
@@ -226,7 +250,7 @@ func (j *Journal) supersede(again func(o sembench.Observation) bool) error {
 	if err := j.file.Close(); err != nil {
 		return fmt.Errorf("superseding lines: %w", err)
 	}
-	fresh := Journal{head: j.head, path: j.path, done: map[string]map[string]bool{}, canary: map[string]bool{}}
+	fresh := Journal{head: j.head, path: j.path, done: map[string]map[string]bool{}, canary: map[string]bool{}, last: map[[2]string]lastStep{}, proven: map[string]int64{}}
 	if err := sembench.WriteFile(j.path, func(w io.Writer) error { return fresh.copyMarked(w, again) }); err != nil {
 		return fmt.Errorf("superseding lines: %w", err)
 	}
@@ -234,7 +258,7 @@ func (j *Journal) supersede(again func(o sembench.Observation) bool) error {
 	if err != nil {
 		return fmt.Errorf("superseding lines: %w", err)
 	}
-	j.file, j.done = file, fresh.done
+	j.file, j.done, j.last = file, fresh.done, fresh.last
 	return nil
 }
 

@@ -377,6 +377,10 @@ func (f *flight) exact(ctx context.Context) error {
 		return &EndpointError{base, ProblemGeneration, "a small request to the stock engine failed: " + o.Error.Class + ": " + o.Error.Message, ""}
 	}
 	f.report.ExactBootID = readProcess(ctx, f.client, f.cfg.Engine, base).boot
+	if sameStart(f.report.BootID, f.report.ExactBootID) {
+		return &EndpointError{base, ProblemSameEngine, "the stock engine started at the same instant as the engine under test: it is the same process at another address",
+			"start a second engine without the semantic layer, and give its address to --exact-arm"}
+	}
 	if f.report.resets == nil {
 		return nil
 	}
@@ -386,6 +390,14 @@ func (f *flight) exact(ctx context.Context) error {
 	}
 	f.report.exactResets = urls
 	return nil
+}
+
+// sameStart tells that two boot ids name one process: their start times agree, whatever the addresses. Ids that nobody gave are no sign.
+func sameStart(a, b *string) bool {
+	if a == nil || b == nil {
+		return false
+	}
+	return (*a)[strings.LastIndexByte(*a, '@')+1:] == (*b)[strings.LastIndexByte(*b, '@')+1:]
 }
 
 // isolation decides how steps are isolated where that was left open, and proves salts.

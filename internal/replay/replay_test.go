@@ -574,6 +574,7 @@ func TestEngineDies(t *testing.T) {
 func TestOtherArms(t *testing.T) {
 	semantic, stock := newEngine(t), newEngine(t)
 	semantic.semantic = true
+	stock.boot = "200.5"
 	cfg := semantic.config()
 	cfg.ExactBaseURL = stock.server.URL
 	cfg.Arms = []string{"cold", "warm", "exact", "sham", "aa"}
@@ -691,5 +692,45 @@ func TestJournalCutsATornTail(t *testing.T) {
 			t.Errorf("cut at %d: %d lines", cut, len(lines))
 		}
 		j.Close()
+	}
+}
+
+// The engine under test is no stock engine, at its own address or at another one.
+func TestExactArmIsAnotherEngine(t *testing.T) {
+	e := newEngine(t)
+	cfg := e.config()
+	cfg.Arms = []string{"cold", "warm", "exact"}
+	cfg.ExactBaseURL = cfg.BaseURL + "/"
+	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "engine under test") {
+		t.Errorf("its own address: %v", err)
+	}
+	cfg.ExactBaseURL = strings.Replace(cfg.BaseURL, "127.0.0.1", "localhost", 1)
+	_, err := Preflight(t.Context(), cfg)
+	var refused *EndpointError
+	if !errors.As(err, &refused) || refused.Problem != ProblemSameEngine {
+		t.Errorf("another name of it: %v", err)
+	}
+}
+
+// A process that tells who it is only after the first canaries gets canaries under its name before anything is measured.
+func TestProcessThatIsKnownLate(t *testing.T) {
+	e := newEngine(t)
+	boot := e.boot
+	e.boot = "" // nothing on the page until the first pass is over
+	e.handler = func(_ http.ResponseWriter, r *http.Request, _ map[string]any) bool {
+		if strings.Contains(r.Header.Get("X-Request-Id"), "canary-a-negative") {
+			e.boot = boot
+		}
+		return false
+	}
+	cfg := e.config()
+	cfg.CanaryEvery = -1
+	_, lines := replayed(t, e, cfg, someItems(3))
+	proven := false
+	for _, o := range lines {
+		proven = proven || o.Arm == armCanary && o.Isolation != nil && o.BootID != nil
+		if o.Role == sembench.RoleRecipient && (o.BootID == nil || !proven) {
+			t.Fatalf("recipient %d of process %v has no canary of its process before it", o.Seq, o.BootID)
+		}
 	}
 }

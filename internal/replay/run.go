@@ -79,11 +79,12 @@ func resolved(ctx context.Context, cfg Config) (Config, error) {
 func (r *runner) run(ctx context.Context, plans []pairPlan) (Summary, error) {
 	defer r.client.Close()
 	r.know(plans)
+	r.learn(context.WithoutCancel(ctx))
 	complete := func(p pairPlan) bool { return r.journal.complete(p.id, p.arms) }
 	if r.journal.Resumes() > 0 {
 		unfinished := map[string]bool{}
 		for _, p := range plans {
-			unfinished[p.id] = !complete(p)
+			unfinished[p.id] = !complete(p) || r.unproven(p)
 		}
 		again := func(o sembench.Observation) bool { return unfinished[o.PairID] || r.journal.unfinished(o) }
 		if err := r.journal.supersede(again); err != nil {
@@ -120,7 +121,31 @@ func (r *runner) know(plans []pairPlan) {
 	}
 }
 
-// prepare opens connections, sends the warm-up, learns boot ids and runs the first canaries.
+// learn asks every engine for its boot id.
+func (r *runner) learn(ctx context.Context) {
+	for _, base := range r.bases() {
+		r.boots[base] = readProcess(ctx, r.client, r.cfg.Engine, base).boot
+	}
+}
+
+// unproven tells that a pair which an earlier part of the run completed can never be proven cold: no canary pass of its engine process
+// followed it, and that process is gone. Where it is still up, the canaries of this part follow.
+func (r *runner) unproven(p pairPlan) bool {
+	if r.cfg.Isolation == None || r.cfg.Isolation == Fresh {
+		return false
+	}
+	for _, arm := range p.arms {
+		if boot, open := r.journal.open(p.id, arm); open && !sameBoot(boot, r.boots[r.cfg.base(arm)]) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameBoot tells that two boot ids are equal. An engine that gives none is taken to be one process.
+func sameBoot(a, b *string) bool { return text(a) == text(b) }
+
+// prepare opens connections, sends the warm-up and runs the first canaries.
 func (r *runner) prepare(ctx context.Context, todo []pairPlan) {
 	if len(todo) == 0 {
 		return
@@ -128,7 +153,6 @@ func (r *runner) prepare(ctx context.Context, todo []pairPlan) {
 	for _, base := range r.bases() {
 		// A server without a model list is measured all the same; its first request then pays for a connection.
 		_ = r.client.Warm(ctx, warmPath(base), r.cfg.Concurrency)
-		r.boots[base] = readProcess(ctx, r.client, r.cfg.Engine, base).boot
 	}
 	for i := range r.cfg.Warmup {
 		for _, base := range r.bases() {
@@ -233,7 +257,9 @@ func (r *runner) stop(ctx context.Context) bool {
 // superseded: it would compare two processes.
 func (r *runner) pair(ctx context.Context, p pairPlan) (odd bool) {
 	attempt := r.journal.Resumes()
-	r.observeBoots(ctx)
+	if r.observeBoots(ctx) {
+		r.checkCanaries(ctx) // what ran before says nothing of this process
+	}
 	for range 2 {
 		counted := r.snapshot()
 		for order := range p.arms {
@@ -259,7 +285,7 @@ func (r *runner) pair(ctx context.Context, p pairPlan) (odd bool) {
 	return odd
 }
 
-// observeBoots asks every engine of a sequential run for its boot id and tells whether one changed.
+// observeBoots asks every engine of a sequential run for its boot id and tells whether one changed, or gave one for the first time.
 func (r *runner) observeBoots(ctx context.Context) (changed bool) {
 	if r.cfg.Concurrency > 1 {
 		return false
@@ -269,7 +295,7 @@ func (r *runner) observeBoots(ctx context.Context) (changed bool) {
 		r.mu.Lock()
 		old := r.boots[base]
 		if id != nil {
-			changed = changed || old != nil && *old != *id
+			changed = changed || !sameBoot(old, id)
 			r.boots[base] = id
 		}
 		r.mu.Unlock()
