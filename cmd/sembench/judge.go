@@ -120,7 +120,7 @@ func readRows(path string) ([]sembench.Row, error) {
 		return nil, err
 	}
 	defer file.Close()
-	var rows []sembench.Row
+	rows := []sembench.Row{} // none at all is no analysis either, but of a file that was there
 	for row, err := range sembench.ReadLines[sembench.Row](file, path) {
 		if err != nil {
 			return nil, usage(err, "")

@@ -1,7 +1,9 @@
 package judge
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"sembench"
 	"sembench/internal/stat"
@@ -51,7 +53,20 @@ func (e estimator) with(k kinds) stat.Options {
 // three makes the three readings of a speedup that stand together (contract, section 7).
 func (e estimator) three(x []float64, k kinds) (mean, median, geomean *sembench.CI) {
 	o := e.with(k)
-	return aboveZero(ci(stat.Mean(x, o), "pair")), ci(stat.Median(x, o), "pair"), ci(stat.GeoMean(x, o), "pair")
+	return doubt(aboveZero(ci(stat.Mean(x, o), "pair"))), doubt(ci(stat.Median(x, o), "pair")), doubt(ci(stat.GeoMean(x, o), "pair"))
+}
+
+// doubtfulWidth is from which ratio of its bounds on an interval of ratios is no statement about any engine: a few values that scatter over
+// orders of magnitude, for which no method's coverage was measured.
+const doubtfulWidth = 100.0
+
+// doubt marks an interval that is wider than that, or that reaches down to 0. Its bounds stay as they are.
+func doubt(c *sembench.CI) *sembench.CI {
+	if c == nil || c.Lo == nil || c.Hi == nil || *c.Hi <= doubtfulWidth**c.Lo || coverageWarning(c) != "" {
+		return c
+	}
+	c.Warnings = append(slices.Clone(c.Warnings), fmt.Sprintf("%s: the bounds are %.3g and %.3g, more than a factor of %g apart", stat.WarnCoverage, *c.Lo, *c.Hi, doubtfulWidth))
+	return c
 }
 
 // aboveZero ends an interval of a mean of ratios at 0: a symmetric interval over few pairs may reach below what a ratio can be, and cutting
@@ -64,7 +79,7 @@ func aboveZero(c *sembench.CI) *sembench.CI {
 }
 
 func (e estimator) hodgesLehmann(ratios []float64, k kinds) *sembench.CI {
-	return ci(stat.HodgesLehmann(logs(ratios), e.with(k)).Exp(), "pair")
+	return doubt(ci(stat.HodgesLehmann(logs(ratios), e.with(k)).Exp(), "pair"))
 }
 
 func logs(x []float64) []float64 {

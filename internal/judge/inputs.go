@@ -105,10 +105,8 @@ func (in Inputs) check() error {
 	for _, it := range in.Items {
 		items[it.ItemID] = true
 	}
-	for _, row := range in.Offline {
-		if !items[row.ItemID] {
-			return refuse("offline row %q is of no item of the manifest", row.ItemID)
-		}
+	if err := in.checkOffline(items); err != nil {
+		return err
 	}
 	for _, o := range in.Observations {
 		if o.Role != sembench.RoleRecipient || o.Superseded {

@@ -16,6 +16,12 @@ func checkAuditJoins(f *facts, r *sembench.CheckResult) {
 		r.Detail = "no audit was given"
 		return
 	}
+	if a, ok := f.in.Audit.(interface{ Report() sembench.AuditReport }); ok {
+		if report := a.Report(); report.Events == 0 && report.OtherSchemaVersions > 0 {
+			r.Detail = "the audit is of a schema that names no requests: it is no evidence about any"
+			return
+		}
+	}
 	finished, missing := map[string]int{}, map[string]int{}
 	for _, o := range f.lines() {
 		if o.Role != sembench.RoleRecipient || o.Status != sembench.StatusOK {
