@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,8 +11,6 @@ import (
 
 	"sembench"
 	"sembench/internal/sim"
-
-	"net/http/httptest"
 )
 
 func TestParseShard(t *testing.T) {
