@@ -86,3 +86,18 @@ func TestAuditThatNamesNoRequests(t *testing.T) {
 		}
 	}
 }
+
+// The measurement of a prefix between canaries and steps is no canary pass, whatever its arm is called: it hides none.
+func TestPrefixMeasurementIsNoPass(t *testing.T) {
+	s := newScene()
+	s.canary(0, 0)
+	s.line("prefix-1", armCanary, "probe", "", 20, reused{})
+	s.line("prefix-1", armCanary, "probe-measure", "", 20, reused{prefix: 48})
+	for range 8 {
+		s.item(arms{transform: "exact", cold: 100, warm: 25, donorMS: 90, warmReuse: reused{64, 640}})
+	}
+	s.canary(0, 0)
+	if r := build(t, s); r.Paired.PairsContaminated != 0 || r.Paired.PairsUsed != 8 {
+		t.Errorf("%d pairs used, %d contaminated: %v", r.Paired.PairsUsed, r.Paired.PairsContaminated, r.Paired.ContaminationReasons)
+	}
+}
