@@ -28,7 +28,7 @@ type population struct {
 	canaries []sembench.Observation
 }
 
-const populationSeeds = 10
+const populationSeeds = 8
 
 // population measures a population of one voice.
 func (l *lab) population(voice string) (*population, error) {
@@ -140,6 +140,7 @@ func (l *lab) coverage() error {
 	if err != nil {
 		return err
 	}
+	l.known = p
 	runs := judgedPerSetting
 	if l.Quick {
 		runs = quickPerSetting

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -10,10 +11,13 @@ import (
 )
 
 // jitters are the spreads of service time that an honest engine may have; the first alone is used over HTTP, where the machine adds its own.
+// A spread of 5 % needs twice the items for the band of 10 % that controls have to stay in. Heavier tails than these (one request in fifty up
+// to twice as long) leave a mean undecided at any size that a self-test has time for: the gates then say inconclusive, as they should.
 var jitters = []struct {
 	model string
 	sd    float64
-}{{"lognormal", 0.01}, {"lognormal", 0.03}, {"lognormal", 0.05}, {"drift", 0.02}, {"heavytail", 0.01}, {"heavytail", 0.02}}
+	large bool
+}{{"lognormal", 0.01, false}, {"lognormal", 0.03, false}, {"lognormal", 0.05, true}, {"drift", 0.02, false}, {"heavytail", 0.01, false}, {"heavytail", 0.005, false}}
 
 // honest runs engines without a fault, of every voice and jitter.
 func (l *lab) honest() error {
@@ -28,7 +32,11 @@ func (l *lab) honest() error {
 				continue
 			}
 			for seed := range seeds {
-				settings = append(settings, setting{as: voice, seed: uint64(100*i + seed + 1), jitter: jitter.sd, jitterModel: jitter.model, corpus: l.slim[(seed+i)%len(l.slim)]})
+				c := l.slim[(seed+i)%len(l.slim)]
+				if jitter.large {
+					c = l.double
+				}
+				settings = append(settings, setting{as: voice, seed: uint64(100*i + seed + 1), jitter: jitter.sd, jitterModel: jitter.model, corpus: c})
 			}
 		}
 	}
@@ -75,10 +83,6 @@ func (l *lab) acquit(s setting, t *trial) {
 
 // http repeats part of it over real connections: faults, and honest runs of items drawn from a population whose truth is known.
 func (l *lab) http(faults []sim.Fault) error {
-	runs := httpPerVoice
-	if l.Quick || !l.all {
-		runs = quickHTTPPerVoice
-	}
 	type one struct {
 		setting
 		fault *sim.Fault
@@ -90,16 +94,24 @@ func (l *lab) http(faults []sim.Fault) error {
 			list = append(list, one{setting: setting{seed: faultSeed, jitter: honestJitter, faults: []string{faults[i].Name}, corpus: l.slim[0]}, fault: &faults[i]})
 		}
 	}
-	if l.all {
-		for v, voice := range sim.Voices() {
-			p, err := l.population(voice)
-			if err != nil {
+	for v, voice := range sim.Voices() {
+		if !l.all {
+			break
+		}
+		p := l.known
+		if l.Quick { // the truth of a voice costs as much as twenty runs
+			list = append(list, one{setting: setting{as: voice, seed: uint64(v + 1), jitter: honestJitter, corpus: l.slim[v%len(l.slim)]}, truth: math.NaN()})
+			continue
+		}
+		if voice != "vllm" {
+			var err error
+			if p, err = l.population(voice); err != nil {
 				return err
 			}
-			for run := range runs {
-				random := rand.New(rand.NewPCG(uint64(v), uint64(run)))
-				list = append(list, one{setting: setting{as: voice, seed: uint64(run + 1), jitter: honestJitter, corpus: p.draw(random, controlItems, otherItems)}, truth: p.mean(statisticMean)})
-			}
+		}
+		for run := range httpPerVoice {
+			random := rand.New(rand.NewPCG(uint64(v), uint64(run)))
+			list = append(list, one{setting: setting{as: voice, seed: uint64(run + 1), jitter: honestJitter, corpus: p.draw(random, controlItems, otherItems)}, truth: p.mean(statisticMean)})
 		}
 	}
 	covered, judged := 0, 0
@@ -110,7 +122,7 @@ func (l *lab) http(faults []sim.Fault) error {
 		o.http = true
 		if o.fault == nil {
 			l.acquit(o.setting, t)
-			if t.refused == "" && !t.busy() {
+			if t.refused == "" && !math.IsNaN(o.truth) && !t.busy() {
 				judged++
 				if covers(t.result.Paired.BlendedTTFTSpeedupMeanCI, o.truth) {
 					covered++

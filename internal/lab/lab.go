@@ -107,7 +107,10 @@ type lab struct {
 	all  bool // every fault, and so every check has to have one
 	out  sembench.Selftest
 	slim []*corpus // one seed each
-	wide *corpus
+	// double is two seeds, wide four.
+	double, wide *corpus
+	// known is the population of the vLLM voice.
+	known *population
 	// judged are the trials of faults, for mutation.
 	judged []*trial
 }
@@ -153,10 +156,14 @@ func (l *lab) prepare() error {
 		}
 		l.slim = append(l.slim, c)
 	}
-	l.wide = &corpus{}
-	for _, c := range l.slim {
-		l.wide.items, l.wide.rows = append(l.wide.items, c.items...), append(l.wide.rows, c.rows...)
+	join := func(parts []*corpus) *corpus {
+		out := &corpus{}
+		for _, c := range parts {
+			out.items, out.rows = append(out.items, c.items...), append(out.rows, c.rows...)
+		}
+		return out
 	}
+	l.double, l.wide = join(l.slim[:2]), join(l.slim)
 	return nil
 }
 

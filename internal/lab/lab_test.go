@@ -103,6 +103,23 @@ func TestTheLabCanFail(t *testing.T) {
 	}
 }
 
+// SGLang's responses claim fuzzy tokens, and its log says whether they were realized: the sums have to cover each other.
+func TestFuzzyTokensAreRealized(t *testing.T) {
+	c, err := newCorpus(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for fault, want := range map[string]string{"": sembench.Pass, "hit_not_materialized": sembench.Fail} {
+		run, err := setting{as: "sglang", seed: 3, jitter: 0.01, faults: []string{fault}, corpus: c}.try(t.Context(), t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, detail := run.outcome("hits_materialize"); got != want || run.verdict.Passed != (want == sembench.Pass) {
+			t.Errorf("sglang with %q: %s (%s), want %s", fault, got, detail, want)
+		}
+	}
+}
+
 func TestUnknownFault(t *testing.T) {
 	for _, names := range [][]string{{"no_such_fault"}, {"noop_reset", "noop_reset"}, {"reset_busy=2"}} {
 		if _, err := Run(t.Context(), Options{Faults: names}); err == nil {
