@@ -60,6 +60,7 @@ func claimOf(fault string) (claim, bool) {
 	fired := same("hits, lines of the log that say so", hitLines)
 	logged := claim{what: "materialized tokens, summed over the log", naive: loggedTokens, truth: semanticTruth}
 	audited := claim{what: "materialized tokens, summed over the audit", naive: auditedTokens(false), truth: semanticTruth}
+	realized := claim{what: "realized fuzzy tokens, summed over the log", naive: realizedTokens, truth: semanticTruth}
 	folded := claim{what: "materialized tokens of loads announced before, in file order", naive: auditedTokens(true), truth: semanticTruth}
 	counted := claim{what: "external hit tokens, last counter less first", naive: countedTokens, truth: semanticTruth}
 	failures := claim{what: "error rate of recipients by HTTP status", naive: statusErrors, truth: func(t, _ *trial) float64 { return reallyFailed(t) }}
@@ -74,6 +75,7 @@ func claimOf(fault string) (claim, bool) {
 	undecoded := claim{what: "share of reads that do not decode, each read taken for an event", measure: naiveReads(func(r reads) float64 { return r.undecodable })}
 	firstUsage := claim{what: "cached tokens of the first usage object", measure: naiveReads(func(r reads) float64 { return r.firstCached })}
 	fixedOrder := claim{what: "speedup, all cold arms first", measure: coldFirst}
+	baseline := claim{what: "speedup by prefix caching alone, mean cold over mean exact", measure: exactSpeedup}
 	salted := claim{what: "prefix tokens that cold recipients reused, isolated by cache_salt without asking", measure: saltUnasked}
 
 	for _, c := range []struct {
@@ -92,7 +94,8 @@ func claimOf(fault string) (claim, bool) {
 		{hits, []string{"hit_dropped", "log_injection", "log_lost"}},
 		{fired, []string{"controls_fire"}},
 		{logged, []string{"materialized_elsewhere"}},
-		{audited, []string{"zero_layers", "audit_lost", "audit_truncated", "audit_duplicated"}},
+		{audited, []string{"zero_layers", "audit_lost", "audit_requests_lost", "audit_truncated", "audit_duplicated"}},
+		{realized, []string{"log_elsewhere"}},
 		{folded, []string{"audit_reordered"}},
 		{donated, []string{"own_twin_donor", "store_survives_run"}},
 		{quality, []string{"wrong_reuse", "wrong_blend", "wrong_fact", "early_stop", "drift_after", "repetition"}},
@@ -108,6 +111,7 @@ func claimOf(fault string) (claim, bool) {
 		{firstUsage, []string{"usage_twice"}},
 		{fixedOrder, []string{"drift_over_run", "warm_up"}},
 		{salted, []string{"cross_tenant_donor"}},
+		{baseline, []string{stockBlends}},
 	} {
 		if slices.Contains(c.faults, fault) {
 			return c.claim, true
@@ -243,6 +247,17 @@ var materializingLine = regexp.MustCompile(`SemBlend materializ(?:ing|ed) .*toke
 func loggedTokens(t *trial) float64 {
 	sum := 0.0
 	for _, match := range materializingLine.FindAllSubmatch(t.log, -1) {
+		n, _ := strconv.ParseFloat(string(match[1]), 64) // the expression gives digits alone
+		sum += n
+	}
+	return sum
+}
+
+var realizedLine = regexp.MustCompile(`Realized (\d+) fuzzy tokens`)
+
+func realizedTokens(t *trial) float64 {
+	sum := 0.0
+	for _, match := range realizedLine.FindAllSubmatch(t.log, -1) {
 		n, _ := strconv.ParseFloat(string(match[1]), 64) // the expression gives digits alone
 		sum += n
 	}

@@ -133,7 +133,7 @@ func (p *population) rejudge(c *corpus, random *rand.Rand, jitter float64, seed 
 
 // coverage judges many runs and counts how often intervals cover.
 func (l *lab) coverage() error {
-	if !l.all {
+	if l.Quick || !l.all {
 		return nil
 	}
 	p, err := l.population("vllm")
@@ -141,10 +141,7 @@ func (l *lab) coverage() error {
 		return err
 	}
 	l.known = p
-	runs := judgedPerSetting
-	if l.Quick {
-		runs = quickPerSetting
-	}
+	const runs = judgedPerSetting
 	type one struct {
 		controls, others int
 		jitter           float64

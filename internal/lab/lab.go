@@ -43,7 +43,7 @@ const (
 	mostInconclusive                  = 0.05
 	measuredThrough                   = "measured through"
 	lawTolerance                      = 0.02
-	// A run over HTTP whose client was late by more than a twentieth of a cold TTFT, in the median, met a machine that has no time for it.
+	// A run over HTTP whose client was late by more than a twentieth of a cold TTFT, in one request of ten, met a machine that has no time for it.
 	busyShare = 0.05
 )
 
@@ -82,15 +82,26 @@ func Run(ctx context.Context, o Options) (sembench.Selftest, error) {
 	return l.out, nil
 }
 
+// stockBlends is a fault of how engines are set up and not of one engine, so that the lab has it and the embedded engine has not.
+const stockBlends = "stock_blends"
+
+// table is the fault table of the embedded engine, and the lab's own fault.
+func table() []sim.Fault {
+	return append(sim.Faults(), sim.Fault{
+		Name: stockBlends, Family: "setup", Does: "The engine of the exact arm, which should be a stock one, has the semantic layer too.",
+		Check: "exact_arm_is_stock", Naive: "what prefix caching alone gives is too high, the gain over it too low",
+	})
+}
+
 func chosen(names []string) ([]sim.Fault, error) {
-	if _, err := sim.ParseFaults(names); err != nil {
+	if _, err := sim.ParseFaults(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == stockBlends })); err != nil {
 		return nil, err
 	}
 	if len(names) == 0 {
-		return sim.Faults(), nil
+		return table(), nil
 	}
 	var out []sim.Fault
-	for _, f := range sim.Faults() {
+	for _, f := range table() {
 		if slices.Contains(names, f.Name) {
 			out = append(out, f)
 		}
@@ -107,7 +118,7 @@ type lab struct {
 	all  bool // every fault, and so every check has to have one
 	out  sembench.Selftest
 	slim []*corpus // one seed each
-	// double is two seeds, wide four.
+	// double is two seeds, wide three.
 	double, wide *corpus
 	// known is the population of the vLLM voice.
 	known *population
@@ -163,11 +174,29 @@ func (l *lab) prepare() error {
 		}
 		return out
 	}
-	l.double, l.wide = join(l.slim[:2]), join(l.slim)
+	l.double, l.wide = join(l.slim[:2]), join(l.slim[:3])
 	return nil
 }
 
-// corpusOf gives the faults whose check needs many hits, or many pairs of each transform, four times the items.
+// settingOf is the trial of a fault.
+func settingOf(f sim.Fault, c *corpus) setting {
+	s := setting{as: voiceOf(f), seed: faultSeed, jitter: honestJitter, faults: []string{f.Name}, corpus: c}
+	if f.Name == stockBlends {
+		s.faults, s.exact, s.blends = nil, true, true
+	}
+	return s
+}
+
+// voiceOf is the engine in whose log or responses a fault can be told apart: a SemBlend log names every load by request, so that one of another
+// replica contradicts the other channels too; SGLang's does not.
+func voiceOf(f sim.Fault) string {
+	if f.Name == "log_elsewhere" {
+		return "sglang"
+	}
+	return ""
+}
+
+// corpusOf gives the faults whose check needs many hits, or many pairs of each transform, three times the items.
 func (l *lab) corpusOf(f sim.Fault) *corpus {
 	if f.Check == "max-warm-vs-cold-rouge-drop" || f.Check == "order_effect" {
 		return l.wide
@@ -191,7 +220,7 @@ func (l *lab) faults(faults []sim.Fault) error {
 	}
 	return each(l, "faults", processors(), faults, func(f sim.Fault) (both, error) {
 		c := l.corpusOf(f)
-		t, err := setting{seed: faultSeed, jitter: honestJitter, faults: []string{f.Name}, corpus: c}.try(l.ctx, l.Dir)
+		t, err := settingOf(f, c).try(l.ctx, l.Dir)
 		if err != nil {
 			return both{}, fmt.Errorf("%s: %w", f.Name, err)
 		}
@@ -264,7 +293,7 @@ func (t *trial) untrue() string {
 	return ""
 }
 
-// busy tells that the client of a run over HTTP was so late, in the median, that times say more of this machine than of the engine.
+// busy tells that the client of a run over HTTP was so late, in one request of ten, that times say more of this machine than of the engine.
 func (t *trial) busy() bool {
 	var late, cold []float64
 	for _, o := range t.recipients("") {
@@ -281,7 +310,7 @@ func (t *trial) busy() bool {
 	}
 	slices.Sort(late)
 	slices.Sort(cold)
-	return late[len(late)/2] > busyShare*cold[len(cold)/2]
+	return late[len(late)*9/10] > busyShare*cold[len(cold)/2]
 }
 
 // tokens holds confirmed semantic tokens against the truth, of every row that has them measured.
@@ -372,7 +401,7 @@ func (l *lab) pairs(faults []sim.Fault) error {
 	}
 	var named []sim.Fault
 	for _, f := range faults {
-		if f.Check != "" {
+		if f.Check != "" && f.Name != stockBlends {
 			named = append(named, f)
 		}
 	}

@@ -32,9 +32,19 @@ func saltUnasked(ctx context.Context, s setting, dir string) (float64, error) {
 	return sum, err
 }
 
+// exactSpeedup is what the exact arm says that prefix caching alone gives, whatever serves it.
+func exactSpeedup(ctx context.Context, s setting, dir string) (float64, error) {
+	s.exact = true
+	t, err := s.try(ctx, dir)
+	if err != nil {
+		return 0, err
+	}
+	return meanMS(t.recipients(sembench.ArmCold), untilOutput) / meanMS(t.recipients(sembench.ArmExact), untilOutput), nil
+}
+
 // pass runs arms one list after the other on one engine and gives the finished recipients.
 func (s setting) pass(ctx context.Context, dir string, how replay.Config, passes ...[]string) (cold, warm []sembench.Observation, err error) {
-	w, err := s.open(ctx)
+	w, err := s.open()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,7 +86,7 @@ type reads struct {
 // naiveReads sends the first items' donors and recipients with such a client.
 func naiveReads(of func(reads) float64) func(context.Context, setting, string) (float64, error) {
 	return func(ctx context.Context, s setting, _ string) (_ float64, err error) {
-		w, err := s.open(ctx)
+		w, err := s.open()
 		if err != nil {
 			return 0, err
 		}

@@ -33,7 +33,7 @@ const runID = "lab-run"
 
 // try runs the whole protocol in a setting. Dir takes the journals; they are removed again.
 func (s setting) try(ctx context.Context, dir string) (t *trial, err error) {
-	w, err := s.open(ctx)
+	w, err := s.open()
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (s setting) try(ctx context.Context, dir string) (t *trial, err error) {
 	t.inputs = judge.Inputs{
 		Run:  sembench.Run{RunID: runID, ManifestSHA256: "lab", Arm: "paired", Engine: &flight.Engine, Simulated: flight.Simulated},
 		Head: &found, Items: s.corpus.items, Offline: s.corpus.rows, Observations: observations, Repeats: 1, Protocol: terms,
-		Calibration: &floor, ConfigSHA256: "lab", Options: opts,
+		Calibration: &floor, ConfigSHA256: "lab", Options: opts, ExactElsewhere: s.exact,
 		Engine: &sembench.EngineInfo{Kind: flight.Engine, Model: flight.Model, Version: flight.EngineVersion},
 	}
 	if err := t.evidence(w.boot); err != nil {

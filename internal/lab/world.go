@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
+	"time"
 
+	"sembench"
 	"sembench/internal/engine"
 	"sembench/internal/replay"
 	"sembench/internal/sim"
@@ -21,6 +24,8 @@ type setting struct {
 	jitter      float64 // relative standard deviation of service times
 	jitterModel string
 	faults      []string
+	// exact adds the exact arm on a stock twin, in virtual time only; blends is the fault of a twin that has the semantic layer all the same.
+	exact, blends bool
 	// http: over loopback and wall time instead of virtual time.
 	http   bool
 	corpus *corpus
@@ -60,7 +65,7 @@ type world struct {
 }
 
 // open starts the engine of a setting.
-func (s setting) open(ctx context.Context) (*world, error) {
+func (s setting) open() (*world, error) {
 	w := &world{}
 	c := sim.Default()
 	c.As, c.Seed, c.Jitter, c.JitterModel, c.Faults, c.Tokenizer = s.as, s.seed, s.jitter, s.jitterModel, s.faults, tokenizerSpec
@@ -90,15 +95,44 @@ func (s setting) open(ctx context.Context) (*world, error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	w.boot = w.log.take()
-	ctx, cancel := context.WithCancel(ctx)
+	handler := w.engine.Handler()
+	if s.exact {
+		// Two processes do not start at the same instant, and the pre-flight looks.
+		if err := w.config.Sleep(context.Background(), 2*time.Second); err != nil {
+			return nil, errors.Join(err, listener.Close())
+		}
+		twin := c
+		twin.Semantic, twin.Faults, twin.Log, twin.Audit = s.blends, nil, nil, nil
+		stock, err := sim.New(twin)
+		if err != nil {
+			return nil, errors.Join(err, listener.Close())
+		}
+		w.config.ExactBaseURL, w.config.Arms = "http://stock.sim", []string{sembench.ArmCold, sembench.ArmWarm, sembench.ArmExact}
+		handler = byHost(stock.Handler(), handler)
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 30 * time.Second}
 	ended := make(chan error, 1)
-	go func() { ended <- w.engine.Serve(ctx, listener) }()
+	go func() { ended <- server.Serve(listener) }()
 	w.stop = func() error {
 		w.client.CloseIdleConnections()
-		cancel()
-		return errors.Join(<-ended, w.engine.Err())
+		err := server.Close()
+		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+			err = errors.Join(err, served)
+		}
+		return errors.Join(err, w.engine.Err())
 	}
 	return w, nil
+}
+
+// byHost serves two engines on one network, which share its clock.
+func byHost(stock, engine http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Host, "stock.") {
+			stock.ServeHTTP(w, r)
+			return
+		}
+		engine.ServeHTTP(w, r)
+	})
 }
 
 // counters reads the engine's metrics; nil where it has none.

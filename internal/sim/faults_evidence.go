@@ -1,6 +1,12 @@
 package sim
 
-import "fmt"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/zeebo/xxh3"
+)
 
 // evidenceFaults: logs, audits and counters are damaged on their way.
 func evidenceFaults() []Fault {
@@ -17,6 +23,23 @@ func evidenceFaults() []Fault {
 		{
 			Name: "audit_duplicated", Value: share, Default: 1, Does: "Audit lines are written twice.", Check: "audit_channel", Naive: "materialized tokens doubled",
 			install: damaged(channelAudit, func(line []byte) [][]byte { return [][]byte{line, line} }),
+		},
+		{
+			Name: "audit_requests_lost", Value: "one request in so many", Default: 4, Does: "All audit lines of some requests are lost, as when one worker's file was not collected.",
+			Check: "audit_joins", Naive: "confirmed tokens too low; what the audit does not name counts as a miss",
+			install: requestsLost,
+		},
+		{
+			Name: "log_elsewhere", Does: "The log is another replica's: none of its requests is this run's, and it served each twice.",
+			Check: "log_joins", Naive: "hits and loads of the log are another replica's",
+			install: func(*Engine, float64) hooks {
+				return hooks{line: func(channel string, line []byte) [][]byte {
+					if channel != channelLog {
+						return [][]byte{line}
+					}
+					return [][]byte{bytes.ReplaceAll(line, []byte("sembench-"), []byte("replica2-")), bytes.ReplaceAll(line, []byte("sembench-"), []byte("replica3-"))}
+				}}
+			},
 		},
 		{
 			Name: "audit_reordered", Does: "Every second audit line overtakes the one before it.",
@@ -62,6 +85,19 @@ func damaged(channel string, change func(line []byte) [][]byte) func(*Engine, fl
 			return change(line)
 		}}
 	}
+}
+
+// requestsLost leaves out whole requests, by a hash of their id.
+func requestsLost(_ *Engine, every float64) hooks {
+	return hooks{line: func(channel string, line []byte) [][]byte {
+		var record struct {
+			RequestID string `json:"request_id"`
+		}
+		if channel == channelAudit && json.Unmarshal(line, &record) == nil && record.RequestID != "" && xxh3.HashString(record.RequestID)%uint64(max(1, every)) == 0 {
+			return nil
+		}
+		return [][]byte{line}
+	}}
 }
 
 func reordered(*Engine, float64) hooks {
