@@ -23,6 +23,9 @@
 //	TraceCurve   curve.go        written by trace; read by report.
 //	Throughput   throughput.go   written by judge from observations; read by report.
 //	Selftest     selftest.go     written by lab.
+//	BuildReport, ManifestAudit, FreezeRecipe   manifestaudit.go   written by workload: what was built, and whether its guards hold.
+//	Returns      returns.go      written by trace: what a cache gives back on a trace.
+//	Comparison   compare.go      written by judge: two results, pair by pair.
 //
 // # Words
 //

@@ -13,6 +13,7 @@ import (
 	"sembench"
 	"sembench/internal/scenario"
 	"sembench/internal/token"
+	"sembench/internal/trace"
 	"sembench/internal/workload"
 )
 
@@ -68,7 +69,7 @@ func buildItems(c *cobra.Command, s *scenario.Scenario) ([]sembench.Item, semben
 			return nil, report, openErr
 		}
 		defer in.Close()
-		items, report, err = workload.FromSource(in, s.From, s.Format, o)
+		items, report, err = trace.FromSource(in, s.From, s.Format, o)
 	}
 	var guard *workload.GuardError
 	if errors.As(err, &guard) {
@@ -101,6 +102,13 @@ func printBuild(w io.Writer, r sembench.BuildReport) {
 		t.AppendRow(table.Row{name, a.Items, a.ExactHitBlocks, a.TotalBlocks, share(a.ExactHitBlocks, a.TotalBlocks)})
 	}
 	fmt.Fprintln(w, t.Render())
+	d := table.NewWriter()
+	d.SetStyle(table.StyleLight)
+	d.AppendHeader(table.Row{"domain", "length", "documents", "distinct blocks, least", "gzip, most", "limit"})
+	for _, row := range r.Audit.Degeneracy {
+		d.AppendRow(table.Row{row.Domain, row.LengthBand, row.Documents, fmt.Sprintf("%.3f", row.DistinctBlockShareMin), fmt.Sprintf("%.2f", row.GzipRatioMax), fmt.Sprintf("%.0f", row.GzipLimit)})
+	}
+	fmt.Fprintln(w, d.Render())
 	for _, reason := range slices.Sorted(maps.Keys(r.Excluded)) {
 		fmt.Fprintf(w, "excluded: %d %s\n", r.Excluded[reason], reason)
 	}

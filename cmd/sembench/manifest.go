@@ -8,6 +8,7 @@ import (
 
 	"sembench"
 	"sembench/internal/token"
+	"sembench/internal/trace"
 	"sembench/internal/workload"
 )
 
@@ -104,7 +105,7 @@ func verifyFrozenCommand() *cobra.Command {
 			defer in.Close()
 			source = in
 		}
-		if err := workload.VerifyFrozen(recipe, source); err != nil {
+		if err := workload.VerifyFrozen(recipe, source, trace.FromSource); err != nil {
 			return fail(exitGate, err, "another version of sembench or another source file builds other bytes")
 		}
 		fmt.Fprintf(c.OutOrStdout(), "%s  rebuilt, the same bytes\n", recipe.ManifestSHA256)

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"sembench"
-	"sembench/internal/token"
 	"sembench/internal/trace"
 )
 
@@ -38,10 +37,6 @@ win, and what no cache can. Formats: ` + strings.Join(trace.Formats(), ", ") + `
 		if s.Input == "" {
 			return usage(errors.New("no trace"), "give one: sembench analyze-trace FILE")
 		}
-		tk, err := token.Open(s.Tokenizer)
-		if err != nil {
-			return usage(err, "")
-		}
 		kv, err := kvModel(*model)
 		if err != nil {
 			return err
@@ -51,7 +46,7 @@ win, and what no cache can. Formats: ` + strings.Join(trace.Formats(), ", ") + `
 			return err
 		}
 		defer in.Close()
-		curve, err := trace.Analyze(in, s.Input, s.Format, trace.Options{BlockSize: *size, Capacities: s.Capacities, Tokenizer: tk, SampleRate: *sample})
+		curve, err := trace.Analyze(in, s.Input, s.Format, trace.Options{BlockSize: *size, Capacities: s.Capacities, TokenizerSpec: s.Tokenizer, SampleRate: *sample})
 		if err != nil {
 			return usage(err, "")
 		}
@@ -109,6 +104,14 @@ func printCurve(w io.Writer, c sembench.TraceCurve) {
 	}
 	row("unbounded", c.Infinite.BlockHitRate, "tokens "+number(c.Infinite.TokenHitRate))
 	row("any position", c.AnyPosition.BlockHitRate, "the same block anywhere, prefix or not")
+	for _, found := range []struct {
+		label, what string
+		rate        *sembench.AnyPosition
+	}{{"span", "identical runs at any offset", c.Span}, {"semantic", "what semblend would copy", c.Semantic}} {
+		if found.rate != nil {
+			row(found.label, found.rate.BlockHitRate, found.what)
+		}
+	}
 	for _, tenant := range slices.Sorted(maps.Keys(c.PerTenant)) {
 		row(tenant, c.PerTenant[tenant].BlockHitRate, "tenant, unbounded")
 	}

@@ -13,7 +13,7 @@ type Scenario struct {
 	Input      string   `flag:"input" help:"file or folder to read (- is standard input; a bare argument is the same)" hash:"-"`
 	From       string   `flag:"from" help:"build the workload from a file of your own (RAG contexts, LongBench, ShareGPT, prompt logs, …)"`
 	Format     string   `flag:"format" help:"force the format of --from or --input instead of recognising it"`
-	Profile    string   `flag:"profile" default:"smoke" help:"built-in workload: smoke, dev, test or live"`
+	Profile    string   `flag:"profile" default:"smoke" help:"built-in workload: smoke, dev, test, live or stream"`
 	Split      string   `flag:"split" help:"split to build where a profile has several"`
 	Transforms []string `flag:"transforms" help:"only these transforms, comma-separated"`
 	Lengths    []string `flag:"lengths" help:"length bands: 1k, 2k, 4k, 8k, 16k, 32k"`

@@ -210,10 +210,7 @@ func TestStampsOnASocket(t *testing.T) {
 			t.Fatal(obs.Error)
 		}
 		if *obs.Stamps.FirstOutput < emitted {
-			t.Fatal("the output was stamped before it was sent")
-		}
-		if *obs.Stamps.FirstOutput-*obs.Stamps.FirstEvent < int64(9*time.Millisecond) {
-			t.Error("the role chunk was taken for output")
+			t.Fatal("the role chunk was taken for output: it was stamped before any was sent")
 		}
 		late = append(late, *obs.Stamps.FirstOutput-emitted)
 	}
