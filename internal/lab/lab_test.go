@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"sembench"
+	"sembench/internal/judge"
 )
 
 // Every fault has a naive number.
@@ -15,6 +18,35 @@ func TestEveryFaultHasAClaim(t *testing.T) {
 	for _, f := range table() {
 		if c, ok := claimOf(f.Name); !ok || c.what == "" || (c.measure == nil) != (c.naive != nil && c.truth != nil) {
 			t.Errorf("fault %s has no naive number, or half of one", f.Name)
+		}
+	}
+}
+
+// docs/selftest.md has a row for every fault, under the check that catches it, and tells how to read every check's accusation.
+func TestDocs(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "selftest.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range table() {
+		by := "measured through"
+		if f.Check != "" {
+			by = "`" + f.Check + "`"
+		}
+		c, _ := claimOf(f.Name)
+		if row := fmt.Sprintf("| `%s` | %s | %s | %s: ", f.Name, f.Family, by, c.what); !strings.Contains(string(text), row) {
+			t.Errorf("docs/selftest.md has no row that begins %q", row)
+		}
+	}
+	headings := ""
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "### ") {
+			headings += line
+		}
+	}
+	for _, c := range judge.Checks() {
+		if !strings.Contains(headings, c.Name) {
+			t.Errorf("docs/selftest.md does not tell how to read %s", c.Name)
 		}
 	}
 }
