@@ -60,11 +60,12 @@ type SelftestMutation struct {
 // SelftestPairs is what random pairs of faults came to.
 type SelftestPairs struct {
 	Runs int `json:"runs"`
-	// Both: both named checks failed. One: one did. Refused: the harness would not measure.
+	// Both: both named checks failed. One: one did. Other: neither, but another check or gate. Refused: the harness would not measure.
 	Both    int `json:"both"`
 	One     int `json:"one"`
+	Other   int `json:"other"`
 	Refused int `json:"refused"`
-	// Hidden are pairs whose run was accepted, or rejected by neither named check.
+	// Hidden are pairs whose run was accepted, or not decided.
 	Hidden []string `json:"hidden"`
 }
 

@@ -126,7 +126,7 @@ func selftestText(w io.Writer, s sembench.Selftest) error {
 		fmt.Fprintf(w, "\n%s\n", mutationTable(s))
 	}
 	if p := s.Pairs; p != nil {
-		fmt.Fprintf(w, "\n%d random pairs of faults: both named checks failed in %d, one in %d, not measured at all %d, hidden %d.\n", p.Runs, p.Both, p.One, p.Refused, len(p.Hidden))
+		fmt.Fprintf(w, "\n%d random pairs of faults: both named checks failed in %d, one in %d, another check in %d, not measured at all %d, hidden %d.\n", p.Runs, p.Both, p.One, p.Other, p.Refused, len(p.Hidden))
 	}
 	_, err := fmt.Fprintf(w, "\n%.0f s: %s\n", s.Seconds, map[bool]string{true: "passed", false: "FAILED"}[s.Passed])
 	return err
@@ -196,7 +196,7 @@ th{background:#f2f2f5}code{font-size:.92em}.bad{color:#a4161a;font-weight:600}.g
 <table><tr><th>check<th>named for<th>no other check sees<th>passes without it</tr>
 {{range .Mutation}}<tr><td><code>{{.Check}}</code><td>{{join .Named ", "}}<td>{{join .Only ", "}}<td>{{join .Pass ", "}}</tr>
 {{end}}</table>{{end}}
-{{with .Pairs}}<h2>Pairs of faults</h2><p>{{.Runs}} random pairs: both named checks failed in {{.Both}}, one in {{.One}}, not measured at all {{.Refused}}.</p>
+{{with .Pairs}}<h2>Pairs of faults</h2><p>{{.Runs}} random pairs: both named checks failed in {{.Both}}, one in {{.One}}, another check in {{.Other}}, not measured at all {{.Refused}}.</p>
 {{range .Hidden}}<p class="bad">{{.}}</p>{{end}}{{end}}
 `))
 

@@ -67,7 +67,7 @@ func Checks() []Check {
 			"counters of another process, or traffic that is not this run's", channelCheck(channelCounter)},
 		{"audit_channel", "materialized tokens of the connector audit against log and responses", "0 requests on which it stands alone",
 			"an audit that is of another run, cut, or wrong", channelCheck(channelAudit)},
-		{"audit_joins", "finished recipients of the audited engine that the audit does not name, worst arm", "0.1 of them",
+		{"audit_joins", "finished recipients of the audited engine that the audit does not name, or names as two requests, worst arm", "0.1 of them",
 			"an audit of another run, or one that was cut: what it does not name it cannot deny", checkAuditJoins},
 		{"log_joins", "requests that the engine's log names", "one of this run, where it names any",
 			"a log of another run", checkLogJoins},

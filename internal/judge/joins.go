@@ -29,7 +29,7 @@ func checkAuditJoins(f *facts, r *sembench.CheckResult) {
 		}
 		if record, joined := f.joined.sources.audit(o); joined != nil {
 			finished[o.Arm]++
-			if record == nil {
+			if record == nil || record.RequestIDReused { // what stands for two requests is joined to neither
 				missing[o.Arm]++
 			}
 		}
@@ -45,7 +45,7 @@ func checkAuditJoins(f *facts, r *sembench.CheckResult) {
 		r.Detail = "no recipient finished"
 		return
 	}
-	settle(r, share(worst), auditMissingShare, "the audit does not name %d of %d %s recipients", missing[worst], finished[worst], worst)
+	settle(r, share(worst), auditMissingShare, "the audit does not name %d of %d %s recipients, or names them twice", missing[worst], finished[worst], worst)
 }
 
 // checkStock tells whether the exact arm ran on an engine that has a prefix cache alone.

@@ -413,7 +413,11 @@ func (l *lab) pairs(faults []sim.Fault) error {
 	}
 	sum := sembench.SelftestPairs{Hidden: []string{}}
 	err := each(l, "pairs of faults", processors(), chosen, func(p [2]sim.Fault) (*trial, error) {
-		return setting{seed: faultSeed, jitter: honestJitter, faults: []string{p[0].Name, p[1].Name}, corpus: l.slim[0]}.try(l.ctx, l.Dir)
+		c := l.corpusOf(p[0])
+		if c == l.slim[0] {
+			c = l.corpusOf(p[1])
+		}
+		return setting{seed: faultSeed, jitter: honestJitter, faults: []string{p[0].Name, p[1].Name}, corpus: c}.try(l.ctx, l.Dir)
 	}, func(p [2]sim.Fault, t *trial) {
 		sum.Runs++
 		a, _ := t.outcome(p[0].Check)
@@ -425,6 +429,8 @@ func (l *lab) pairs(faults []sim.Fault) error {
 			sum.Both++
 		case (a == sembench.Fail || b == sembench.Fail) && !t.verdict.Passed:
 			sum.One++
+		case failsAny(t.verdict):
+			sum.Other++
 		default:
 			failed, undecided := failing(t.verdict)
 			sum.Hidden = append(sum.Hidden, fmt.Sprintf("%s with %s: failed %v, undecided %v", p[0].Name, p[1].Name, failed, undecided))
@@ -435,6 +441,11 @@ func (l *lab) pairs(faults []sim.Fault) error {
 		l.problem("two faults hide each other: %s", text)
 	}
 	return err
+}
+
+func failsAny(v sembench.Verdict) bool {
+	failed, _ := failing(v)
+	return len(failed) > 0
 }
 
 // conclude sums up.

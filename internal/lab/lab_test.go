@@ -151,6 +151,22 @@ func TestFuzzyTokensAreRealized(t *testing.T) {
 	}
 }
 
+// A load that the audit declines and writes with no layer at once makes its request stand for two there; log and responses agree on a load
+// that never was, and nobody is left to contradict them.
+func TestPairOfFaultsThatAgree(t *testing.T) {
+	c, err := newCorpus(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := setting{seed: faultSeed, jitter: honestJitter, faults: []string{"zero_layers", "declined_counted"}, corpus: c}.try(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, detail := run.outcome("audit_joins"); got != sembench.Fail {
+		t.Errorf("audit_joins is %s (%s)", got, detail)
+	}
+}
+
 func TestUnknownFault(t *testing.T) {
 	for _, names := range [][]string{{"no_such_fault"}, {"noop_reset", "noop_reset"}, {"reset_busy=2"}} {
 		if _, err := Run(t.Context(), Options{Faults: names}); err == nil {
