@@ -67,7 +67,7 @@ func (l *lab) acquit(s setting, t *trial) {
 		l.out.FalseAlarms++
 		h.Alarms = append(h.Alarms, failed...)
 		l.problem("an honest run was accused (%s over %s, seed %d): %v", kind, transport, s.seed, failed)
-	case len(undecided) > 0 && t.http && t.busy():
+	case len(undecided) > 0 && t.http && t.busy(0.9):
 		h.Busy++ // the gates say so themselves: this machine resolves nothing just now
 		h.Alarms = append(h.Alarms, undecided...)
 	case len(undecided) > 0:
@@ -122,7 +122,7 @@ func (l *lab) http(faults []sim.Fault) error {
 		o.http = true
 		if o.fault == nil {
 			l.acquit(o.setting, t)
-			if t.refused == "" && !math.IsNaN(o.truth) && !t.busy() {
+			if t.refused == "" && !math.IsNaN(o.truth) && !t.busy(0.5) {
 				judged++
 				if covers(t.result.Paired.BlendedTTFTSpeedupMeanCI, o.truth) {
 					covered++
