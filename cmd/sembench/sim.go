@@ -15,7 +15,8 @@ import (
 )
 
 // simFlags are the settings of the embedded engine that bench and sim share.
-var simFlags = []string{"as", "faults", "base-ms", "prefill-us-per-token", "load-us-per-token", "lookup-ms", "itl-ms", "jitter", "sim-capacity-blocks"}
+var simFlags = []string{"as", "faults", "base-ms", "prefill-us-per-token", "load-us-per-token", "lookup-ms", "itl-ms", "jitter", "jitter-model", "batch-slope", "sim-capacity-blocks",
+	"offload-blocks", "offload-us-per-token", "donor-settle-ms", "max-running", "prefill-slots", "ranks", "sim-workers", "route-family", "sim-planner"}
 
 func simCommand() *cobra.Command {
 	c := &cobra.Command{
@@ -28,7 +29,7 @@ scripted; GET /truth says what really happened. Every response carries X-Sembenc
   sembench sim --list-faults`,
 		Args: cobra.NoArgs,
 	}
-	s := settings(c, append(simFlags, "listen", "seed", "model", "block-size", "tokenizer", "stock")...)
+	s := settings(c, append(simFlags, "listen", "kv-events-endpoint", "seed", "model", "block-size", "tokenizer", "stock")...)
 	auditFile := c.Flags().String("audit-file", "", "append the connector audit to this file")
 	logFile := c.Flags().String("log-file", "", "append the engine log to this file (default: standard error)")
 	list := c.Flags().Bool("list-faults", false, "print every fault, what it does and which check catches it")
@@ -53,6 +54,14 @@ scripted; GET /truth says what really happened. Every response carries X-Sembenc
 			defer file.Close()
 			*f.to = file
 		}
+		if s.KVEventsEndpoint != "" {
+			events, err := sim.Publish(s.KVEventsEndpoint)
+			if err != nil {
+				return usage(fmt.Errorf("publishing KV events: %w", err), "choose another --kv-events-endpoint")
+			}
+			defer events.Close()
+			config.Events = events.Send
+		}
 		engine, err := sim.New(config)
 		if err != nil {
 			return usage(err, "see: sembench sim --list-faults")
@@ -73,6 +82,8 @@ func simConfig(s *scenario.Scenario) sim.Config {
 	c.As, c.Faults, c.Seed, c.Model = s.As, s.Faults, uint64(s.Seed), s.Model
 	c.BlockSize, c.Tokenizer, c.CapacityBlocks = s.BlockSize, s.Tokenizer, s.SimCapacityBlocks
 	c.BaseMS, c.PrefillUSPerToken, c.LoadUSPerToken, c.LookupMS, c.ITLMS, c.Jitter = s.BaseMS, s.PrefillUSPerToken, s.LoadUSPerToken, s.LookupMS, s.ITLMS, s.Jitter
+	c.JitterModel, c.BatchSlope, c.OffloadBlocks, c.OffloadUSPerToken, c.DonorSettleMS = s.JitterModel, s.BatchSlope, s.OffloadBlocks, s.OffloadUSPerToken, s.DonorSettleMS
+	c.MaxRunning, c.PrefillSlots, c.Ranks, c.Workers, c.RouteFamily, c.Planner = s.MaxRunning, s.PrefillSlots, s.Ranks, s.SimWorkers, s.RouteFamily, s.SimPlanner
 	return c
 }
 

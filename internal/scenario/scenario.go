@@ -140,12 +140,24 @@ type Scenario struct {
 	Listen            string   `flag:"listen" default:"127.0.0.1:0" help:"address of the embedded engine; loopback unless you say otherwise" hash:"-"`
 	As                string   `flag:"as" default:"vllm" help:"engine whose voice the embedded engine speaks"`
 	Faults            []string `flag:"faults" help:"scripted faults of the embedded engine, comma-separated"`
-	BaseMS            float64  `flag:"base-ms" default:"20" help:"embedded engine: fixed part of TTFT"`
-	PrefillUSPerToken float64  `flag:"prefill-us-per-token" default:"60" help:"embedded engine: prefill time of a token that is computed"`
+	BaseMS            float64  `flag:"base-ms" default:"30" help:"embedded engine: fixed part of TTFT"`
+	PrefillUSPerToken float64  `flag:"prefill-us-per-token" default:"100" help:"embedded engine: prefill time of a token that is computed"`
 	LoadUSPerToken    float64  `flag:"load-us-per-token" default:"6" help:"embedded engine: load time of a token that is reused from a donor"`
 	LookupMS          float64  `flag:"lookup-ms" default:"2" help:"embedded engine: time of a semantic lookup"`
 	ITLMS             float64  `flag:"itl-ms" default:"1" help:"embedded engine: time between output tokens"`
 	Jitter            float64  `flag:"jitter" default:"0.01" help:"embedded engine: relative standard deviation of its times"`
 	SimCapacityBlocks int      `flag:"sim-capacity-blocks" default:"65536" help:"embedded engine: prefix cache size in blocks"`
+	JitterModel       string   `flag:"jitter-model" default:"lognormal" help:"embedded engine: lognormal, heavytail or drift"`
+	BatchSlope        float64  `flag:"batch-slope" default:"0" help:"embedded engine: share by which each other running request lengthens the time between tokens"`
+	OffloadBlocks     int      `flag:"offload-blocks" default:"0" help:"embedded engine: size of a second, exact tier that takes what the first evicts"`
+	OffloadUSPerToken float64  `flag:"offload-us-per-token" default:"8" help:"embedded engine: load time of a token from that tier"`
+	DonorSettleMS     float64  `flag:"donor-settle-ms" default:"0" help:"embedded engine: time until a finished request can serve as a donor"`
+	MaxRunning        int      `flag:"max-running" default:"256" help:"embedded engine: requests that run at once, the others wait"`
+	PrefillSlots      int      `flag:"prefill-slots" default:"1" help:"embedded engine: requests that prefill at once (0: any number)"`
+	Ranks             int      `flag:"ranks" default:"1" help:"embedded engine: tensor parallel size"`
+	SimWorkers        int      `flag:"sim-workers" default:"3" help:"embedded engine: workers behind the gateway voice"`
+	RouteFamily       string   `flag:"route-family" default:"x-synapse-route" help:"embedded engine: header family in which the gateway tells its routing"`
+	SimPlanner        string   `flag:"sim-planner" default:"span" help:"embedded engine: planner of its donor store"`
+	KVEventsEndpoint  string   `flag:"kv-events-endpoint" help:"embedded engine: publish KV events over ZMQ here, like tcp://127.0.0.1:5557" hash:"-"`
 	Stock             bool     `flag:"stock" help:"embedded engine: no semantic layer, prefix cache only"`
 }
