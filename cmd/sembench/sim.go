@@ -57,7 +57,7 @@ scripted; GET /truth says what really happened. Every response carries X-Sembenc
 		if s.KVEventsEndpoint != "" {
 			events, err := sim.Publish(s.KVEventsEndpoint)
 			if err != nil {
-				return usage(fmt.Errorf("publishing KV events: %w", err), "choose another --kv-events-endpoint")
+				return usage(err, "choose another --kv-events-endpoint")
 			}
 			defer events.Close()
 			config.Events = events.Send
