@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -119,10 +121,41 @@ func runOffline(c *cobra.Command, s *scenario.Scenario, o offline.Options, in *s
 	default:
 		result.Warnings = append(result.Warnings, fmt.Sprintf("%d rows were left out: more than %d stand in a file beside the document, give it a name with --output", tally.Rows(), inlineRows))
 	}
+	silent := plannerFailures(c, &result, rows)
+	var err error
 	if s.Output == "" {
-		return report.Text(c.OutOrStdout(), report.Input{Result: &result}, 100, colour(c.OutOrStdout()))
+		err = report.Text(c.OutOrStdout(), report.Input{Result: &result}, 100, colour(c.OutOrStdout()))
+	} else {
+		err = writeDocument(c, s.Output, result)
 	}
-	return writeDocument(c, s.Output, result)
+	if err == nil && silent != "" {
+		return invalid(fmt.Errorf("planner %s planned no row: its columns are null", silent), "its first error stands above")
+	}
+	return err
+}
+
+// plannerFailures says on standard error and in the result which planners failed, with the first cause, and names one that planned no row at all.
+func plannerFailures(c *cobra.Command, result *sembench.Result, rows []sembench.Row) (silent string) {
+	for _, name := range slices.Sorted(maps.Keys(result.Aggregate.Planners)) {
+		p := result.Aggregate.Planners[name]
+		if p.Errors == 0 {
+			continue
+		}
+		cause := ""
+		for _, row := range rows {
+			if e := row.Planners[name].Error; e != nil {
+				cause = ": " + *e
+				break
+			}
+		}
+		warning := fmt.Sprintf("planner %s failed on %d rows, which count as unmeasured%s", name, p.Errors, cause)
+		note(c, "sembench: %s", warning)
+		result.Warnings = append(result.Warnings, warning)
+		if p.Rows == 0 {
+			silent = name
+		}
+	}
+	return silent
 }
 
 // writeRows writes rows, then those that step still gives; without a path they are only stepped through.

@@ -25,7 +25,7 @@ type Scenario struct {
 	// Counting.
 	BlockSize      int      `flag:"block-size" default:"16" help:"tokens in a KV block"`
 	Tokenizer      string   `flag:"tokenizer" default:"o200k" help:"o200k, cl100k, regex, a tokenizer.json, or http://server (its /tokenize)"`
-	Planner        []string `flag:"planner" default:"semblend" help:"planners, comma-separated: semblend, span, exec:COMMAND"`
+	Planner        []string `flag:"planner" default:"semblend" help:"planners, comma-separated: semblend, span, exec:COMMAND (last: a command takes the rest; repeat the flag for another)"`
 	Pool           string   `flag:"pool" default:"item" help:"donors of an item: item (its own) or stream (every earlier request)"`
 	CapacityBlocks int      `flag:"capacity-blocks" default:"0" help:"cache capacity of --pool stream, in blocks (0: unbounded)"`
 	Capacities     []int    `flag:"capacities" help:"cache sizes in blocks at which a trace curve is printed"`
