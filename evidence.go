@@ -384,9 +384,12 @@ type MetricsSnapshot struct {
 	// Error is why the scrape failed; null when it did not.
 	Error *string `json:"error"`
 	// Counters by canonical name, label sets summed. A counter that the endpoint does not export is absent.
-	Counters   map[string]float64          `json:"counters"`
-	Gauges     map[string]float64          `json:"gauges"`
-	Histograms map[string]MetricsHistogram `json:"histograms"`
+	Counters map[string]float64 `json:"counters"`
+	// Series are the values behind a counter by label set, written as {name="value",…} sorted by name, empty for none.
+	// Absent in snapshots of older versions and for JSON pages.
+	Series     map[string]map[string]float64 `json:"series,omitempty"`
+	Gauges     map[string]float64            `json:"gauges"`
+	Histograms map[string]MetricsHistogram   `json:"histograms"`
 	// Units names the unit of a counter whose meaning changed between versions: tokens or blocks.
 	Units map[string]string `json:"units"`
 	// DeprecatedSeen are old family names present, sorted; they are never added to their successors.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/common/expfmt"
@@ -188,8 +189,11 @@ func collect(m *Metrics, families map[string]*dto.MetricFamily) {
 		delete(m.Counters, old)
 		unit := m.Units[old]
 		delete(m.Units, old)
+		series := m.Series[old]
+		delete(m.Series, old)
 		if _, present := m.Counters[next]; !present {
 			m.Counters[next] = v
+			m.Series[next] = series
 			m.Units[next] = unit
 			if unit == "blocks" {
 				m.Warnings = append(m.Warnings, next+" counts blocks in this version, not tokens")
@@ -226,6 +230,13 @@ func (f family) take(m *Metrics, mf *dto.MetricFamily) {
 			continue
 		}
 		m.Counters[f.name] += v
+		if m.Series[f.name] == nil {
+			if m.Series == nil {
+				m.Series = map[string]map[string]float64{}
+			}
+			m.Series[f.name] = map[string]float64{}
+		}
+		m.Series[f.name][labelSet(metric)] += v
 	}
 	if _, ok := m.Counters[f.name]; ok && f.tokens {
 		m.Units[f.name] = "tokens"
@@ -245,6 +256,19 @@ func valueOf(m *dto.Metric) float64 {
 		return m.GetUntyped().GetValue()
 	}
 	return math.NaN()
+}
+
+// labelSet writes a series' labels sorted by name, the way an exposition does; empty without labels.
+func labelSet(m *dto.Metric) string {
+	if len(m.GetLabel()) == 0 {
+		return ""
+	}
+	var pairs []string
+	for _, l := range m.GetLabel() {
+		pairs = append(pairs, l.GetName()+"="+strconv.Quote(l.GetValue()))
+	}
+	slices.Sort(pairs)
+	return "{" + strings.Join(pairs, ",") + "}"
 }
 
 func labelOf(m *dto.Metric, name string) string {

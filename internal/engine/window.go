@@ -92,6 +92,9 @@ func endpointWindow(name string, a, b *Metrics) (sembench.EndpointWindow, []stri
 			e.CounterResetDetected = true
 			warn("%s fell from %g to %g: it was reset inside the window", key, from, b.Counters[key])
 		}
+		if compareSeries(key, a.Series[key], b.Series[key], d < 0, warn) {
+			e.CounterResetDetected = true
+		}
 	}
 	for _, key := range sortedKeys(a.Counters) {
 		if _, ok := b.Counters[key]; !ok {
@@ -113,6 +116,33 @@ func endpointWindow(name string, a, b *Metrics) (sembench.EndpointWindow, []stri
 	ratios(&e.WindowValues, e.CounterResetDetected)
 	crossCheck(e.Deltas, warn)
 	return e, warnings
+}
+
+// compareSeries compares a counter's label sets one by one and tells whether one fell or vanished, which the sum hides when
+// another grew. A snapshot of an older version has no series. A counter of one series that fell was warned of by its sum.
+func compareSeries(key string, a, b map[string]float64, fell bool, warn func(string, ...any)) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	reset := false
+	for _, labels := range sortedKeys(a) {
+		switch to, ok := b[labels]; {
+		case !ok:
+			reset = true
+			warn("%s%s is missing at the end: its engine went away or restarted inside the window", key, labels)
+		case to < a[labels]:
+			reset = true
+			if !fell || len(a) > 1 || len(b) > 1 {
+				warn("%s%s fell from %g to %g: it was reset inside the window", key, labels, a[labels], to)
+			}
+		}
+	}
+	for _, labels := range sortedKeys(b) {
+		if _, ok := a[labels]; !ok {
+			warn("%s%s appeared inside the window: taken as starting at 0", key, labels)
+		}
+	}
+	return reset
 }
 
 // histogramDelta is end minus start; false when a count fell.
