@@ -386,7 +386,7 @@ type MetricsSnapshot struct {
 	// Counters by canonical name, label sets summed. A counter that the endpoint does not export is absent.
 	Counters map[string]float64 `json:"counters"`
 	// Series are the values behind a counter by label set, written as {name="value",…} sorted by name, empty for none.
-	// Absent in snapshots of older versions and for JSON pages.
+	// A counter that was left out because a series of it is not a number has no label set here. Absent in snapshots of older versions and for JSON pages.
 	Series     map[string]map[string]float64 `json:"series,omitempty"`
 	Gauges     map[string]float64            `json:"gauges"`
 	Histograms map[string]MetricsHistogram   `json:"histograms"`

@@ -184,6 +184,12 @@ func collect(m *Metrics, families map[string]*dto.MetricFamily) {
 		next := successors[old]
 		v, ok := m.Counters[old]
 		if !ok {
+			if series, bad := m.Series[old]; bad { // not a number, and so is what it stands in for
+				delete(m.Series, old)
+				if _, present := m.Series[next]; !present {
+					m.Series[next] = series
+				}
+			}
 			continue
 		}
 		delete(m.Counters, old)
@@ -203,9 +209,23 @@ func collect(m *Metrics, families map[string]*dto.MetricFamily) {
 	slices.Sort(m.DeprecatedSeen)
 }
 
-// take adds one family under the canonical name. NaN and infinities are no measurements.
+// addSeries makes room for a counter's label sets.
+func addSeries(m *Metrics, name string) {
+	if m.Series == nil {
+		m.Series = map[string]map[string]float64{}
+	}
+	if m.Series[name] == nil {
+		m.Series[name] = map[string]float64{}
+	}
+}
+
+// take adds one family under the canonical name. NaN and infinities are no measurements: a counter with one such
+// series is left out whole, an empty map of series remains of it.
 func (f family) take(m *Metrics, mf *dto.MetricFamily) {
-	seen := map[string]bool{}
+	if series, ok := m.Series[f.name]; ok && len(series) == 0 {
+		return // left out by another spelling
+	}
+	bad := false
 	for _, metric := range mf.GetMetric() {
 		if f.label != "" && labelOf(metric, f.label) != f.value {
 			continue
@@ -219,10 +239,14 @@ func (f family) take(m *Metrics, mf *dto.MetricFamily) {
 		}
 		v := valueOf(metric)
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			if !seen[f.name] {
-				m.Warnings = append(m.Warnings, f.name+" is not a number")
-				seen[f.name] = true
+			note := f.name + labelSet(metric) + " is not a number"
+			if !f.gauge {
+				note += ": the counter is left out"
 			}
+			if !bad {
+				m.Warnings = append(m.Warnings, note)
+			}
+			bad = true
 			continue
 		}
 		if f.gauge {
@@ -230,13 +254,13 @@ func (f family) take(m *Metrics, mf *dto.MetricFamily) {
 			continue
 		}
 		m.Counters[f.name] += v
-		if m.Series[f.name] == nil {
-			if m.Series == nil {
-				m.Series = map[string]map[string]float64{}
-			}
-			m.Series[f.name] = map[string]float64{}
-		}
+		addSeries(m, f.name)
 		m.Series[f.name][labelSet(metric)] += v
+	}
+	if bad && !f.gauge {
+		delete(m.Counters, f.name)
+		addSeries(m, f.name)
+		clear(m.Series[f.name])
 	}
 	if _, ok := m.Counters[f.name]; ok && f.tokens {
 		m.Units[f.name] = "tokens"

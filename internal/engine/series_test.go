@@ -76,3 +76,25 @@ func TestWindowOldSnapshot(t *testing.T) {
 		}
 	}
 }
+
+// A series that is no number takes its whole counter out, at either end: the rest of the sum is not the counter.
+func TestSeriesNotANumber(t *testing.T) {
+	const born = "process_start_time_seconds 5\n"
+	for _, bad := range []string{"NaN", "+Inf", "-Inf"} {
+		page := born + seriesGone + "vllm:prefix_cache_queries_total{engine=\"1\"} " + bad + "\nvllm:prefix_cache_hits_total{engine=\"1\"} 950\n"
+		m := scrape(t, page)
+		if v, ok := m[0].Counters["vllm_prefix_cache_queries"]; ok || !warned(m[0].Warnings, `vllm_prefix_cache_queries{engine="1"} is not a number`) {
+			t.Errorf("%s: %g, %q", bad, v, m[0].Warnings)
+		}
+		if m[0].Counters["vllm_prefix_cache_hits"] != 1950 {
+			t.Errorf("%s: %v", bad, m[0].Counters)
+		}
+		for _, w := range []sembench.MetricsWindow{
+			Window(scrape(t, born+seriesStart), m), Window(m, scrape(t, born+strings.ReplaceAll(seriesStart, "00\n", "0000\n"))),
+		} {
+			if _, ok := w.Total.Deltas["vllm_prefix_cache_queries"]; ok || w.Total.PrefixCacheHitRatio != nil || !warned(w.Warnings, "vllm_prefix_cache_queries is missing at the") {
+				t.Errorf("%s: %+v", bad, w)
+			}
+		}
+	}
+}

@@ -79,7 +79,8 @@ func endpointWindow(name string, a, b *Metrics) (sembench.EndpointWindow, []stri
 	}
 	for _, key := range sortedKeys(b.Counters) {
 		from, ok := a.Counters[key]
-		if !ok && !same {
+		left, known := a.Series[key]
+		if !ok && (!same || known && len(left) == 0) {
 			warn("%s is missing at the start: no delta", key)
 			continue
 		}
