@@ -225,7 +225,7 @@ func (f family) take(m *Metrics, mf *dto.MetricFamily) {
 	if series, ok := m.Series[f.name]; ok && len(series) == 0 {
 		return // left out by another spelling
 	}
-	bad := false
+	bad, seen := false, map[string]float64{}
 	for _, metric := range mf.GetMetric() {
 		if f.label != "" && labelOf(metric, f.label) != f.value {
 			continue
@@ -234,12 +234,19 @@ func (f family) take(m *Metrics, mf *dto.MetricFamily) {
 			if f.gauge {
 				continue
 			}
-			addHistogram(m, f.name, h)
+			if addHistogram(m, f.name, h) {
+				m.Warnings = append(m.Warnings, f.name+labelSet(metric)+" stands twice on the page: counted once")
+			}
 			continue
 		}
-		v := valueOf(metric)
+		v, labels := valueOf(metric), labelSet(metric)
+		if first, twice := seen[labels]; twice {
+			m.Warnings = append(m.Warnings, fmt.Sprintf("%s%s stands twice on the page, with %g and %g: the first counts", f.name, labels, first, v))
+			continue
+		}
+		seen[labels] = v
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			note := f.name + labelSet(metric) + " is not a number"
+			note := f.name + labels + " is not a number"
 			if !f.gauge {
 				note += ": the counter is left out"
 			}
@@ -255,7 +262,7 @@ func (f family) take(m *Metrics, mf *dto.MetricFamily) {
 		}
 		m.Counters[f.name] += v
 		addSeries(m, f.name)
-		m.Series[f.name][labelSet(metric)] += v
+		m.Series[f.name][labels] += v
 	}
 	if bad && !f.gauge {
 		delete(m.Counters, f.name)
@@ -304,8 +311,10 @@ func labelOf(m *dto.Metric, name string) string {
 	return ""
 }
 
-// addHistogram sums label sets; bounds are the same for all label sets of a family.
-func addHistogram(m *Metrics, name string, h *dto.Histogram) {
+// addHistogram sums label sets; bounds are the same for all label sets of a family. True when a
+// bound stands twice in one label set; the first counts.
+func addHistogram(m *Metrics, name string, h *dto.Histogram) bool {
+	twice, bounds := false, map[float64]bool{}
 	sum := m.Histograms[name]
 	sum.Count += float64(h.GetSampleCount())
 	if s := h.GetSampleSum(); !math.IsNaN(s) && !math.IsInf(s, 0) {
@@ -316,6 +325,11 @@ func addHistogram(m *Metrics, name string, h *dto.Histogram) {
 		if math.IsInf(le, 0) || math.IsNaN(le) {
 			continue
 		}
+		if bounds[le] {
+			twice = true
+			continue
+		}
+		bounds[le] = true
 		i, ok := slices.BinarySearchFunc(sum.Buckets, le, func(b [2]float64, le float64) int {
 			switch {
 			case b[0] < le:
@@ -331,4 +345,5 @@ func addHistogram(m *Metrics, name string, h *dto.Histogram) {
 		sum.Buckets[i][1] += float64(b.GetCumulativeCount())
 	}
 	m.Histograms[name] = sum
+	return twice
 }

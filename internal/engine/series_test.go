@@ -98,3 +98,19 @@ func TestSeriesNotANumber(t *testing.T) {
 		}
 	}
 }
+
+// One series written twice, in whatever order of labels, counts once.
+func TestSeriesTwice(t *testing.T) {
+	for _, second := range []string{`engine="0",model="m"`, `model="m",engine="0"`} {
+		m := scrape(t, "vllm:prompt_tokens_total{engine=\"0\",model=\"m\"} 5\nvllm:prompt_tokens_total{engine=\"1\",model=\"m\"} 7\nvllm:prompt_tokens_total{"+second+"} 6\n")[0]
+		if m.Counters["vllm_prompt_tokens"] != 12 || m.Series["vllm_prompt_tokens"][`{engine="0",model="m"}`] != 5 ||
+			!warned(m.Warnings, `vllm_prompt_tokens{engine="0",model="m"} stands twice on the page, with 5 and 6`) {
+			t.Errorf("%s: %v %v %q", second, m.Counters, m.Series, m.Warnings)
+		}
+	}
+	const h = "vllm:time_to_first_token_seconds_bucket{le=\"0.1\"} 4\nvllm:time_to_first_token_seconds_bucket{le=\"+Inf\"} 9\nvllm:time_to_first_token_seconds_sum 2.5\nvllm:time_to_first_token_seconds_count 9\n"
+	m := scrape(t, "# TYPE vllm:time_to_first_token_seconds histogram\n"+h+h)[0]
+	if got := m.Histograms["vllm_time_to_first_token_seconds"]; got.Count != 9 || got.Sum != 2.5 || got.Buckets[0] != [2]float64{0.1, 4} || !warned(m.Warnings, "vllm_time_to_first_token_seconds stands twice on the page") {
+		t.Errorf("%+v %q", got, m.Warnings)
+	}
+}
