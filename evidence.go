@@ -393,9 +393,11 @@ type MetricsSnapshot struct {
 	// Units names the unit of a counter whose meaning changed between versions: tokens or blocks.
 	Units map[string]string `json:"units"`
 	// DeprecatedSeen are old family names present, sorted; they are never added to their successors.
-	DeprecatedSeen []string       `json:"deprecated_families_seen"`
-	Warnings       []string       `json:"warnings"`
-	Extra          map[string]any `json:"-"`
+	DeprecatedSeen []string `json:"deprecated_families_seen"`
+	// Truncated is true when the page ended inside a line: that line was left out, and what followed it is not known.
+	Truncated bool           `json:"truncated,omitempty"`
+	Warnings  []string       `json:"warnings"`
+	Extra     map[string]any `json:"-"`
 }
 
 // EngineSnapshotSchema names the shape of EngineSnapshot.

@@ -57,7 +57,7 @@ func ParseMetrics(r io.Reader) (*Metrics, error) {
 	if head[0] == '[' || head[0] == '{' {
 		return m, readIterations(m, br)
 	}
-	clean, err := withoutExemplars(br)
+	clean, cut, only, err := withoutExemplars(br)
 	if err != nil {
 		return nil, fmt.Errorf("reading metrics: %w", err)
 	}
@@ -66,16 +66,29 @@ func ParseMetrics(r io.Reader) (*Metrics, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading metrics: %w", err)
 	}
+	if cut {
+		m.Truncated = true
+		m.Warnings = append(m.Warnings, "the page ends inside a line: it was cut off, and that line is left out")
+		if only { // parsed for its form alone
+			clear(families)
+		}
+	}
 	collect(m, families)
 	return m, nil
 }
 
 // withoutExemplars cuts OpenMetrics exemplars (" # {…} v" behind a sample), which the text format does not
-// know, and drops its end mark.
-func withoutExemplars(r io.Reader) ([]byte, error) {
+// know, and drops its end mark. True when the page ended inside a line, which is then left out, unless the page is
+// that line alone and so may be no metrics at all; then the second is true too.
+func withoutExemplars(r io.Reader) (page []byte, cut, only bool, err error) {
 	raw, err := io.ReadAll(r)
 	if err != nil {
-		return nil, err
+		return nil, false, false, err
+	}
+	end := bytes.LastIndexByte(raw, '\n') + 1
+	cut = end < len(raw) && len(bytes.TrimSpace(raw[end:])) > 0 && string(bytes.TrimSpace(raw[end:])) != "# EOF"
+	if cut && end > 0 {
+		raw = raw[:end]
 	}
 	raw = bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n"))
 	var out []byte
@@ -92,7 +105,7 @@ func withoutExemplars(r io.Reader) ([]byte, error) {
 	if n := len(out); n > 0 && out[n-1] != '\n' {
 		out = append(out, '\n')
 	}
-	return out, nil
+	return out, cut, cut && end == 0, nil
 }
 
 // exemplar is where " # {" stands outside a quoted label value, or -1.

@@ -114,3 +114,39 @@ func TestSeriesTwice(t *testing.T) {
 		t.Errorf("%+v %q", got, m.Warnings)
 	}
 }
+
+// A page that ends inside a line was cut off: its last value may lack digits.
+func TestCutPage(t *testing.T) {
+	const whole = "vllm:prefix_cache_queries_total{engine=\"0\"} 1600\n"
+	for _, last := range []string{"vllm:prefix_cache_hits_total{engine=\"0\"} 70", "vllm:prefix_cac", "vllm:prefix_cache_hits_total{eng", "# TYPE vllm:prefix_cache_hits_total coun"} {
+		m := scrape(t, whole+last)[0]
+		if _, ok := m.Counters["vllm_prefix_cache_hits"]; ok || m.Counters["vllm_prefix_cache_queries"] != 1600 || !warned(m.Warnings, "the page ends inside a line") {
+			t.Errorf("%q: %v %q", last, m.Counters, m.Warnings)
+		}
+	}
+	for _, page := range []string{whole, whole + "# EOF", whole + "# EOF\n", strings.ReplaceAll(whole, "\n", "\r\n")} {
+		if m := scrape(t, page)[0]; m.Truncated || len(m.Warnings) != 0 || m.Counters["vllm_prefix_cache_queries"] != 1600 {
+			t.Errorf("%q: %v %q", page, m.Counters, m.Warnings)
+		}
+	}
+	if m := scrape(t, "vllm:prefix_cache_queries_total 16")[0]; len(m.Counters) != 0 || !m.Truncated {
+		t.Errorf("a single line: %v %q", m.Counters, m.Warnings)
+	}
+	if _, err := ParseMetrics(strings.NewReader("<html>no metrics</html>")); err == nil {
+		t.Error("a page of another kind passed")
+	}
+	// What a cut page lacks did not begin or end inside the window.
+	const born = "process_start_time_seconds 5\n"
+	cut := strings.TrimSuffix(born+seriesStart, "00\n")
+	late := born + strings.ReplaceAll(seriesStart, "00\n", "0000\n")
+	for _, w := range []sembench.MetricsWindow{
+		Window(scrape(t, cut), scrape(t, late)), Window(scrape(t, born+seriesStart), scrape(t, strings.TrimSuffix(late, "0000\n"))),
+		Window(scrape(t, born+"vllm:prefix_cache_queries_total 1\nvllm:prefix_cache_hits_total 1"), scrape(t, born+"vllm:prefix_cache_queries_total 9\nvllm:prefix_cache_hits_total 9\n")),
+	} {
+		_, hits := w.Total.Deltas["vllm_prefix_cache_hits"]
+		_, queries := w.Total.Deltas["vllm_prefix_cache_queries"]
+		if hits || !queries || w.CounterResetDetected || w.Total.PrefixCacheHitRatio != nil || !warned(w.Warnings, "cut off") {
+			t.Errorf("%+v", w)
+		}
+	}
+}

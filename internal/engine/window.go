@@ -77,10 +77,13 @@ func endpointWindow(name string, a, b *Metrics) (sembench.EndpointWindow, []stri
 		e.CounterResetDetected = true
 		warn("the process restarted inside the window")
 	}
+	if a.Truncated || b.Truncated {
+		warn("a page was cut off: counters may be missing")
+	}
 	for _, key := range sortedKeys(b.Counters) {
 		from, ok := a.Counters[key]
 		left, known := a.Series[key]
-		if !ok && (!same || known && len(left) == 0) {
+		if !ok && (!same || a.Truncated || known && len(left) == 0) {
 			warn("%s is missing at the start: no delta", key)
 			continue
 		}
@@ -89,6 +92,11 @@ func endpointWindow(name string, a, b *Metrics) (sembench.EndpointWindow, []stri
 		}
 		d := b.Counters[key] - from
 		e.Deltas[key] = d
+		if a.Truncated && lacks(a.Series[key], b.Series[key]) || b.Truncated && lacks(b.Series[key], a.Series[key]) {
+			delete(e.Deltas, key)
+			warn("%s lacks label sets on a page that was cut off: no delta", key)
+			continue
+		}
 		if d < 0 {
 			e.CounterResetDetected = true
 			warn("%s fell from %g to %g: it was reset inside the window", key, from, b.Counters[key])
@@ -117,6 +125,16 @@ func endpointWindow(name string, a, b *Metrics) (sembench.EndpointWindow, []stri
 	ratios(&e.WindowValues, e.CounterResetDetected)
 	crossCheck(e.Deltas, warn)
 	return e, warnings
+}
+
+// lacks tells whether some label set of others is not in series.
+func lacks(series, others map[string]float64) bool {
+	for labels := range others {
+		if _, ok := series[labels]; !ok && len(series) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // compareSeries compares a counter's label sets one by one and tells whether one fell or vanished, which the sum hides when
