@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"io"
 	"iter"
@@ -26,6 +27,7 @@ type Audit struct {
 	report     sembench.AuditReport
 	connectors map[string]*connector
 	line       int
+	unreadable int // lines whose tokens are no count
 }
 
 // several marks a normalized id that more than one audit id may stand for.
@@ -101,16 +103,23 @@ func (a *Audit) add(obj map[string]any, line int) {
 	} else {
 		rep.EventCounts[clip([]byte(event))]++
 	}
-	conn := a.connector(text(obj["connector_id"]))
 	id := text(obj["request_id"])
-	if id == "" {
+	switch { // a line counts once
+	case unreadable(event, obj):
+		rep.MalformedLines++
+		a.unreadable++
+	case id == "":
 		rep.EngineScopeEvents++
+	default:
+		rep.Events++
+	}
+	conn := a.connector(text(obj["connector_id"]))
+	if id == "" {
 		if n := count(obj["layer_count"]); event == "kv_caches_registered" && n != nil {
 			conn.layers = max(conn.layers, *n)
 		}
 		return
 	}
-	rep.Events++
 	f, ok := a.requests[id]
 	if !ok {
 		if len(a.requests) >= a.limit || len(id) > maxID {
@@ -122,6 +131,16 @@ func (a *Audit) add(obj map[string]any, line int) {
 	}
 	a.ids, a.forms = nil, nil
 	f.add(event, obj, conn, line, a.word)
+}
+
+// unreadable says whether the tokens of an event are something other than a count. A load must have them.
+func unreadable(event string, obj map[string]any) bool {
+	for _, key := range [...]string{"tokens", "token_count"} {
+		if v := obj[key]; v != nil && count(v) == nil {
+			return true
+		}
+	}
+	return event == "runtime_materialized" && obj["tokens"] == nil
 }
 
 // maxWords bounds the strings kept once; donors may be as many as requests.
@@ -231,6 +250,9 @@ func (a *Audit) Report() sembench.AuditReport {
 	}
 	if rep.OtherSchemaVersions > 0 {
 		rep.Warnings = append(rep.Warnings, "some audit lines have another schema_version and were left out")
+	}
+	if a.unreadable > 0 {
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the tokens of %d audit lines are unreadable: they count as malformed, and what they loaded is unknown", a.unreadable))
 	}
 	return rep
 }

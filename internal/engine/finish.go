@@ -94,6 +94,9 @@ func (c *collector) input(ev *sembench.Evidence) {
 	in.Lines, in.Bytes = c.count, c.lines.bytes
 	in.InvalidUTF8Lines = c.unwrap.invalid
 	in.DamagedLines = c.damaged + c.unwrap.damaged + c.lines.truncated + c.shapes.brokenObjects
+	if c.audit != nil {
+		in.DamagedLines += c.audit.unreadable
+	}
 	// In an audit a bare line that is no object is damage; a log prints such lines all the time.
 	headers := slices.Contains(c.loggers[loggerVLLM:], true)
 	if ev.Engine == "trtllm" {

@@ -118,7 +118,7 @@ func (j *requestJoin) fill(ev *sembench.Evidence, nameless int) {
 func (c *collector) finishAudit(ev *sembench.Evidence) {
 	ev.Join = "per_request"
 	var hits, misses, adverts, events, tokens, partial, failed, superseded, lines, exact int
-	var sawExact, sawSuperseded, disagree bool
+	var sawExact, sawSuperseded, sawTokens, disagree bool
 	donors := c.audit.report.EventCounts["donor_registered"]
 	skips := map[string]int{}
 	for name, n := range c.audit.report.EventCounts {
@@ -136,6 +136,7 @@ func (c *collector) finishAudit(ev *sembench.Evidence) {
 		adverts += r.AdvertiseCount
 		events += r.MaterializedEvents
 		tokens += deref(r.Materialized)
+		sawTokens = sawTokens || r.Materialized != nil
 		partial += r.PartialEvents
 		superseded += deref(r.SupersededTokens)
 		sawSuperseded = sawSuperseded || r.SupersededTokens != nil
@@ -149,6 +150,9 @@ func (c *collector) finishAudit(ev *sembench.Evidence) {
 	j.fill(ev, 0)
 	ev.DonorRegistrations, ev.SemanticHits, ev.LoadAdvertisements = &donors, &hits, &adverts
 	ev.MaterializationEvents, ev.MaterializedTokens, ev.RankLines = &events, &tokens, &lines
+	if c.audit.unreadable > 0 && !sawTokens {
+		ev.MaterializedTokens = nil
+	}
 	ev.PartialMaterializations, ev.FailedMaterializations, ev.HitsDropped = &partial, &failed, new(int)
 	ev.LookupMiss, ev.Lookups = &misses, ptr(hits+misses)
 	ev.SupersededTokens = &superseded
